@@ -13,6 +13,7 @@ import pytest
 
 import thresher as th
 from tests.distributed.streams import bits, planted, write_svm
+from thresher.writers.registry import write_source
 
 ray = pytest.importorskip("ray", reason="Ray has no wheel for this Python or platform")
 
@@ -47,6 +48,15 @@ def on_threads(file: Path) -> str:
 
 def test_ray_gives_the_bits_of_threads(file: Path, on_threads: str) -> None:
     assert bits(th.select(file, cluster="ray", **HOW)) == on_threads
+
+
+def test_workers_read_ranges_of_files_elsewhere_and_parsed_rows(file: Path, tmp_path: Path) -> None:
+    pytest.importorskip("fsspec", reason="pip install 'thresher[remote]'")
+    elsewhere = file.as_uri()  # blocks are larger than those of a file here
+    assert bits(th.select(elsewhere, cluster="ray", **HOW)) == bits(th.select(elsewhere, **HOW))
+    parsed = tmp_path / "rows.thc"
+    write_source(th.scan(file), parsed)
+    assert bits(th.select(parsed, cluster="ray", **HOW)) == bits(th.select(parsed, **HOW))
 
 
 def test_b_arda_has_the_bits_of_threads_after_a_kill(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

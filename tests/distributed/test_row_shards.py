@@ -30,7 +30,10 @@ def ball(rows: int = 1300, columns: int = 3) -> tuple[np.ndarray, np.ndarray]:
 
 
 def write_svm(path: Path, x: np.ndarray, y: np.ndarray) -> Path:
-    lines = [" ".join([str(int(label)), *(f"{j}:{v:.4f}" for j, v in enumerate(row))]) for row, label in zip(x, y)]
+    lines = [
+        " ".join([str(int(label)), *(f"{j}:{v:.4f}" for j, v in enumerate(row))])
+        for row, label in zip(x, y, strict=True)
+    ]
     path.write_text("\n".join(lines) + "\n")
     return path
 

@@ -56,7 +56,7 @@ class FGMWorkersRun(TeamRun, FGMRun):
 
     def __init__(self, source: Source, settings: FGMSettings, options: RunOptions) -> None:
         check_readable(source, options)
-        super().__init__(source, settings, options)
+        super().__init__(source.in_ranges(), settings, options)
 
     # ── reading ──────────────────────────────────────────────────────────────────────────────────
 

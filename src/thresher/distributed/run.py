@@ -66,6 +66,7 @@ class WorkersRun(OnlineRun):
         classes: list[Label] | None = None,
     ) -> None:
         check_readable_again(source, needed=True, why="workers that share its rows")
+        source = source.in_ranges()
         self._places: list[Cursor] = []
         self._asked = settings.workers
         super().__init__(source, settings, options, classes)

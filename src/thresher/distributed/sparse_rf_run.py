@@ -44,7 +44,7 @@ class SparseRFWorkersRun(TeamRun, SparseRFRun):
 
     def __init__(self, source: Source, settings: SparseRFSettings, options: RunOptions) -> None:
         check_readable(source, options)
-        super().__init__(source, settings, options)
+        super().__init__(source.in_ranges(), settings, options)
 
     def _make_reader(self, loss: Loss) -> Reader:
         options, plan = self.options, self.plan

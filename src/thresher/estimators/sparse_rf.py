@@ -189,8 +189,8 @@ class SparseRFRegressor(BatchRegressor, SparseRFEstimator):
 
     Parameters
     ----------
-    k, kernel, gamma, scale, lam, draws, max_iter, fit_intercept, q, tol, memory, n_jobs, workers, cluster, random_state, \
-verbose, drop
+    k, kernel, gamma, scale, lam, draws, max_iter, fit_intercept, q, tol, memory, n_jobs, workers, cluster, \
+random_state, verbose, drop
         As for `SparseRFClassifier`.
     loss : {"squared"}
         The squared loss ½(m - y)².

@@ -173,6 +173,13 @@ class Source(ABC):
         """The same source, reading within these limits."""
         return self
 
+    def in_ranges(self) -> Source:
+        """The same source, whose remote files are read by ranges of bytes, where that is possible.
+
+        Without it they are read from the beginning on, which takes fewer requests.
+        """
+        return self
+
     def files(self) -> list[str]:
         """The names of its files in the order of reading; a cursor's ``part`` is an index into this list."""
         return []
@@ -295,6 +302,10 @@ class Wrapped(Source):
 
     def limited(self, limits: ReadLimits) -> Source:
         return self._with(self.source.limited(limits))
+
+    def in_ranges(self) -> Source:
+        ranged = self.source.in_ranges()
+        return self if ranged is self.source else self._with(ranged)
 
     @property
     def dense_columns(self) -> DenseColumns | None:

@@ -22,7 +22,7 @@ from tests.sources.files.web_server import Site, web_server
 from tests.sources.reading import exactly, read
 from thresher.core.memory import MB, ReadLimits
 from thresher.errors import DataError, MissingExtraError, UnreadableError
-from thresher.sources.files import remote
+from thresher.sources.files import remote, remote_ranges
 from thresher.sources.files.paths import Stream, find_parts, is_remote
 
 fsspec = pytest.importorskip("fsspec", reason="pip install 'thresher[remote]'")
@@ -42,6 +42,7 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(remote, "_RETRY_DELAYS", (0.0, 0.0))
     monkeypatch.setattr(remote, "_MAX_PIECE", 1 << 16)  # several pieces of a small file
     remote.stored_bytes.cache_clear()
+    remote_ranges.divisible.cache_clear()
 
 
 @pytest.fixture
@@ -390,3 +391,60 @@ def test_a_file_of_an_earlier_version_shows_no_password(tmp_path: Path) -> None:
     old.provenance["data"] = "http://user:pa55word@host/f.vw?token=t0kenvalue and 3 more"
     old.save(tmp_path / "old.thr")
     assert th.load(tmp_path / "old.thr").provenance["data"] == "http://***@host/f.vw?token=*** and 3 more"
+
+
+def test_workers_read_ranges_of_remote_files(memory: Any, site: Site, tmp_path: Path) -> None:
+    """Blocks and shards have the rows of the file, each once; ranges are requested, and not the whole file."""
+    from thresher.sources.text.line_formats import LineSource
+
+    (tmp_path / "rows.vw").write_bytes(TEXT)
+    here = th.scan(tmp_path / "rows.vw")
+    memory.pipe("/rows.vw", TEXT)
+    for url in ("memory://rows.vw", (tmp_path / "rows.vw").as_uri(), site.put("rows.vw", TEXT)):
+        whole = th.scan(url)
+        assert isinstance(whole, LineSource)
+        assert whole.blocks() is None
+        assert len(whole.shards(3)) == 1
+        source = whole.in_ranges()
+        parts = source.shards(3)
+        assert len(parts) == 3
+        assert [row for part in parts for row in exactly(read(part))] == exactly(read(here))
+        blocks = source.blocks()
+        assert blocks is not None
+        assert blocks.count > 3
+        mixed = [source.permuted(1).nth_part(part, 2) for part in range(2)]
+        rows = [row for part in mixed for row in exactly(read(part, want_names=True))]
+        assert rows != exactly(read(here, want_names=True))
+        assert sorted(rows) == sorted(exactly(read(here, want_names=True)))
+        assert source.fingerprint() == whole.fingerprint()
+
+
+def test_workers_have_the_same_answer_from_remote_files(memory: Any, site: Site, tmp_path: Path) -> None:
+    how: dict[str, Any] = {"k": 10, "workers": 2, "sync": 300, "passes": 1, "refit": False, "memory": "4MB"}
+    memory.pipe("/rows.vw", TEXT)
+    memory.pipe("/rows.vw.gz", gzip.compress(TEXT))
+    found = [th.select(url, **how) for url in ("memory://rows.vw", site.put("rows.vw", TEXT))]
+    assert found[0].provenance["workers"]["count"] == 2
+    assert found[0].names == found[1].names
+    assert found[0].weights.tolist() == found[1].weights.tolist()
+    assert th.scan("memory://rows.vw.gz").in_ranges().blocks() is None
+    fgm = {"k": 5, "method": "fgm", "preset": "fixed"}
+    assert th.select("memory://rows.vw", workers=3, **fgm).names == th.select("memory://rows.vw", **fgm).names
+
+
+def test_long_and_malformed_lines_of_remote_blocks(memory: Any, tmp_path: Path) -> None:
+    text = TEXT[:150_000] + b"1 | " + b" ".join(b"long%d" % i for i in range(4000)) + b"\n" + TEXT[150_000:]
+    text = text.replace(b"\n1 | w5:", b"\nno | w5:", 3)
+    (tmp_path / "rows.vw").write_bytes(text)
+    memory.pipe("/rows.vw", text)
+    here, there = th.scan(tmp_path / "rows.vw", on_error="skip"), th.scan("memory://rows.vw", on_error="skip")
+    assert sorted(exactly(read(there.in_ranges().permuted(3)))) == sorted(exactly(read(here)))
+    with pytest.raises(DataError, match=r"rows.vw: line \d+( behind byte \d+)?, column 1: the label"):
+        list(th.scan("memory://rows.vw").in_ranges().permuted(3).batches())
+
+
+def test_a_server_without_ranges_is_read_from_the_beginning(site: Site) -> None:
+    site.ranges = False
+    source = th.scan(site.put("rows.vw", TEXT)).in_ranges()
+    assert source.blocks() is None
+    assert len(source.shards(2)) == 1

@@ -113,6 +113,9 @@ class Stream:
                 return
             offset -= n
 
+    def expect(self, begin: int, end: int) -> None:
+        """A range that is read later: those of remote files may be requested before."""
+
     def readinto(self, buffer: memoryview) -> int:
         """Fill ``buffer``, short only at the end of the stream or before damage (see `failure`)."""
         filled = 0
@@ -253,6 +256,16 @@ def modification_times(parts: Iterable[Part]) -> tuple[int, ...]:
     """The modification times of those files of which a fingerprint hashes only samples."""
     found = [os.stat(part.path) for part in parts if os.path.isfile(part.path)]
     return tuple(status.st_mtime_ns for status in found if status.st_size > _WHOLE)
+
+
+def stored_end(part: Part) -> int:
+    """The end of a part in its file, whose size must be known."""
+    if part.end is not None:
+        return part.end
+    found = stored_size([Part(part.path)])
+    if found is None:
+        raise UnreadableError(f"{part.name}: the size of the file is not known.")
+    return found
 
 
 def fingerprint(parts: Iterable[Part], **options: object) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +14,7 @@ from thresher.core.batch import Cursor
 from thresher.core.memory import PAGE, ReadLimits
 from thresher.errors import DataError
 from thresher.sources.base import OnError
-from thresher.sources.files.paths import Part, Stream
+from thresher.sources.files.paths import Part, Stream, is_remote
 
 log = logging.getLogger("thresher.sources")
 
@@ -232,7 +231,7 @@ class ReadPosition:
     def _line(self, line: int, column: int) -> str:
         if self.on_error == "skip" and self._reports.count >= _MAX_LOGGED:
             return ""  # not logged: do not count the lines before the part
-        return f"line {line + self._lines_before}, column {column}"
+        return f"{line_of_file(self.part, line)}, column {column}"
 
     def _report(self, where: str, what: str, such: str = "lines") -> None:
         self._reports.count += 1
@@ -243,13 +242,16 @@ class ReadPosition:
             raise DataError(f"{message} {_ADVICE.format(such)}")
         log.warning("skipped: %s", message)
 
-    @cached_property
-    def _lines_before(self) -> int:
-        return lines_before(self.part)
+
+def line_of_file(part: Part, line: int) -> str:
+    """A line of a part of a file, for messages; lines of remote files are not counted from their beginning."""
+    if part.begin > 0 and is_remote(part.path):
+        return f"line {line} behind byte {part.begin}"
+    return f"line {line + _lines_before(part)}"
 
 
-def lines_before(part: Part) -> int:
-    """Count the lines that start before a part of a file; needed only for messages."""
+def _lines_before(part: Part) -> int:
+    """Count the lines that start before a part of a file."""
     count = 0
     last = b"\n"
     if part.begin == 0:

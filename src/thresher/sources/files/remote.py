@@ -35,7 +35,7 @@ def piece_size(limit: int) -> int:
 def find(url: str) -> list[str]:
     """The files of a URL: itself, the files of a folder, or the matches of a pattern."""
     files, path = _file_system(url)
-    web = _is_web(files)
+    web = is_web(files)
     magic = re.search(r"[*\[]" if web else r"[*?\[]", path) is not None
     if not magic and (web or not _request(url, files.isdir, path)):
         return [url]  # opening it reports the error
@@ -149,13 +149,14 @@ class RemoteFile(io.RawIOBase):
             self._prefetched.exception()  # already running: wait for it and discard the result
         self._prefetched = None
 
-    def _fetch(self, offset: int) -> bytes:
-        """The piece at an offset; empty at the end of the file."""
+    def _fetch(self, offset: int, size: int | None = None) -> bytes:
+        """The bytes at an offset, by default a piece; empty at the end of the file."""
         if self._size is not None and offset >= self._size:
             return b""
+        size = self._piece_size if size is None else size
         for pause in (*_RETRY_DELAYS, None):
             try:
-                piece = self._range(offset) if self._ranges else self._streaming(offset)
+                piece = self._range(offset, size) if self._ranges else self._streaming(offset)
                 if piece or self._size is None:
                     return piece
                 raise ConnectionError("the server sent no data")
@@ -164,15 +165,15 @@ class RemoteFile(io.RawIOBase):
             except Exception as error:  # each service has its own error types
                 if self._ranges and "support range requests" in str(error):
                     self._ranges, self._stream = False, None
-                    return self._fetch(offset)
+                    return self._fetch(offset, size)
                 if pause is None or not self._ranges or self.closed:
                     raise self._broken(offset, error) from None
                 time.sleep(pause)
         return b""
 
-    def _range(self, offset: int) -> bytes:
-        end = min(offset + self._piece_size, self._size or 0)
-        if not _is_web(self._files):
+    def _range(self, offset: int, size: int) -> bytes:
+        end = min(offset + size, self._size or 0)
+        if not is_web(self._files):
             return bytes(self._files.cat_file(self._path, start=offset, end=end))
         if self._stream is None:
             self._stream = self._files.open(
@@ -228,7 +229,8 @@ def _file_system(url: str) -> tuple[Any, str]:
     return files, path
 
 
-def _is_web(files: Any) -> bool:
+def is_web(files: Any) -> bool:
+    """Whether a file system is a web server."""
     protocol = files.protocol if isinstance(files.protocol, tuple) else (files.protocol,)
     return "https" in protocol or "http" in protocol
 

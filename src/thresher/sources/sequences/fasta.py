@@ -19,7 +19,7 @@ from thresher.core.memory import ReadLimits
 from thresher.errors import DataError, SettingsError
 from thresher.sources.base import OnError, Source, check_on_error
 from thresher.sources.files.paths import Part, PathLike, find_parts, fingerprint, stored_size
-from thresher.sources.files.reader import SkipCounts, lines_before
+from thresher.sources.files.reader import SkipCounts, line_of_file
 from thresher.sources.sequences.label_table import LabelTable
 from thresher.sources.sequences.records import check_alphabet, class_of, feed, is_fastq
 from thresher.sources.text.line_formats import group_parts, split_part
@@ -134,7 +134,7 @@ class FastaSource(SequenceSource):
 
     def where(self, cursor: Cursor, batch: Batch, row: int) -> str:
         part = self.parts[min(cursor.part, len(self.parts) - 1)]
-        return part.name if batch.line is None else f"{part.name}, line {batch.line[row] + lines_before(part)}"
+        return part.name if batch.line is None else f"{part.name}, {line_of_file(part, int(batch.line[row]))}"
 
     def shards(self, n: int) -> list[Source]:
         """Whole files if there are enough, else byte ranges of plain FASTA; other files stay whole."""

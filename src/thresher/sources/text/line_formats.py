@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from abc import abstractmethod
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -19,8 +18,17 @@ from thresher.core.memory import ReadLimits
 from thresher.errors import SettingsError
 from thresher.sources.base import OnError, Source, check_on_error
 from thresher.sources.blocks import Blocks
-from thresher.sources.files.paths import Part, PathLike, Stream, find_parts, fingerprint, is_remote, stored_size
-from thresher.sources.files.reader import LineBlocks, ReadPosition, Reports, SkipCounts, lines_before
+from thresher.sources.files.paths import (
+    Part,
+    PathLike,
+    Stream,
+    find_parts,
+    fingerprint,
+    is_remote,
+    stored_end,
+    stored_size,
+)
+from thresher.sources.files.reader import LineBlocks, ReadPosition, Reports, SkipCounts, line_of_file
 
 
 @dataclass(frozen=True)
@@ -36,6 +44,8 @@ class LineSource(Source):
     multilabel: bool = False
     limits: ReadLimits = field(default_factory=ReadLimits)
     skips: SkipCounts = field(default_factory=SkipCounts, compare=False, repr=False)
+    #: Remote files are read by ranges of bytes, too, as workers do that share them.
+    ranges: bool = field(default=False, kw_only=True)
 
     parses_files = True
 
@@ -72,6 +82,9 @@ class LineSource(Source):
     def limited(self, limits: ReadLimits) -> Self:
         return replace(self, limits=limits)
 
+    def in_ranges(self) -> Self:
+        return replace(self, ranges=True)
+
     def fingerprint(self) -> str:
         return fingerprint(self.parts, format=self.format, multilabel=self.multilabel, on_error=self.on_error)
 
@@ -89,7 +102,7 @@ class LineSource(Source):
         part = self.parts[cursor.part]
         if batch.line is None:
             return part.name
-        return f"{part.name}, line {batch.line[row] + lines_before(part)}"
+        return f"{part.name}, {line_of_file(part, int(batch.line[row]))}"
 
     def blocks(self) -> Blocks | None:
         from thresher.sources.text.text_blocks import TextBlocks
@@ -102,7 +115,7 @@ class LineSource(Source):
         pieces: list[Part] = []
         per_file = -(-n // len(self.parts))
         for part in self.parts:
-            pieces += split_part(part, per_file, self.limits)
+            pieces += split_part(part, per_file, self.limits, ranges=self.ranges)
         return [replace(self, parts=some) for some in group_parts(pieces, n)]
 
     def _read(
@@ -293,18 +306,22 @@ def group_parts(parts: list[Part], n: int) -> list[tuple[Part, ...]]:
     return [tuple(parts[a:b]) for a, b in pairwise(bounds)]
 
 
-def can_seek(part: Part, limits: ReadLimits) -> bool:
-    """Whether a file can be read from the middle: it is on this machine, and not compressed."""
-    if part.once or is_remote(part.path):
+def can_seek(part: Part, limits: ReadLimits, *, ranges: bool = False) -> bool:
+    """Whether a file can be read from the middle: it is not compressed, and if it is remote, its ranges may be read."""
+    if part.once:
         return False
+    if is_remote(part.path):
+        from thresher.sources.files.remote_ranges import divisible
+
+        return ranges and divisible(part.path)
     with Stream(part.path, window_limit=limits.window) as stream:
         return stream.compression is None
 
 
-def split_part(part: Part, n: int, limits: ReadLimits) -> list[Part]:
+def split_part(part: Part, n: int, limits: ReadLimits, *, ranges: bool = False) -> list[Part]:
     """Split a file into up to ``n`` byte ranges, if it can be read from the middle."""
-    if n == 1 or part.begin or part.end is not None or not can_seek(part, limits):
+    if n == 1 or part.begin or part.end is not None or not can_seek(part, limits, ranges=ranges):
         return [part]
-    size = os.path.getsize(part.path)
+    size = stored_end(part)
     bounds = sorted({size * i // n for i in range(n + 1)})
     return [Part(part.path, a, b) for a, b in pairwise(bounds)] or [part]

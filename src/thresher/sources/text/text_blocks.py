@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from bisect import bisect_right
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, replace
 from itertools import accumulate, islice
@@ -26,20 +25,22 @@ from thresher.sources.blocks import (
     split_tag,
     tagged,
 )
-from thresher.sources.files.paths import Part, Stream
-from thresher.sources.files.reader import SLACK, Reports, lines_before
+from thresher.sources.files.paths import Part, Stream, is_remote, stored_end
+from thresher.sources.files.reader import SLACK, Reports, line_of_file
 from thresher.sources.text.line_formats import LineSource, OpenLines, batch_of, can_seek
 
 #: Files are cut into about this many blocks, unless blocks would be too small or too large.
 _PIECES = 2048
+#: How much larger blocks of remote files are, since each takes a request; how many are requested before they are read.
+REMOTE, _AHEAD = 4, 4
 #: The number of files that are open at a time.
 _OPEN_FILES = 32
 _NEWLINE = 10
 
 
-def block_size(total: int) -> int:
-    """The bytes of a block, for files of ``total`` bytes."""
-    return max(-(-total // MAX_BLOCKS), min(BLOCK_BYTES, max(SMALLEST_BLOCK, total // _PIECES)))
+def block_size(total: int, times: int = 1) -> int:
+    """The bytes of a block, for files of ``total`` bytes whose blocks are this many times as large as usual."""
+    return max(-(-total // MAX_BLOCKS), min(times * BLOCK_BYTES, max(SMALLEST_BLOCK, times * total // _PIECES)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,11 +68,12 @@ class TextBlocks(Blocks):
     @classmethod
     def of(cls, source: LineSource) -> TextBlocks | None:
         """The blocks of a source; None if some of its files cannot be read from the middle."""
-        if not all(can_seek(part, source.limits) for part in source.parts):
+        if not all(can_seek(part, source.limits, ranges=source.ranges) for part in source.parts):
             return None
-        ends = tuple(os.path.getsize(part.path) if part.end is None else part.end for part in source.parts)
+        ends = tuple(stored_end(part) for part in source.parts)
+        remote = any(is_remote(part.path) for part in source.parts)
         sizes = [end - part.begin for part, end in zip(source.parts, ends, strict=True)]
-        size = block_size(sum(sizes))
+        size = block_size(sum(sizes), REMOTE if remote else 1)
         counts = [max(1, -(-n // size)) for n in sizes]  # an empty file must be read too: that is an error
         if sum(sizes) < 2 * BLOCK_BYTES:
             counts = [1] + [0] * (len(counts) - 1)
@@ -93,7 +95,7 @@ class TextBlocks(Blocks):
             return self.source.describe()
         number, line = split_tag(int(batch.line[row]))
         _, part = self.part(number)
-        return f"{part.name}, line {line + lines_before(part)}"
+        return f"{part.name}, {line_of_file(part, line)}"
 
     def read(
         self, numbers: Iterator[int], rows: int, only: _native.KeyIndex | None, want_names: bool, want_labels: bool
@@ -102,6 +104,8 @@ class TextBlocks(Blocks):
         together = max(1, self.source.limits.block // self.size)
         at = skipped = 0
         text = bytearray(self.size + SLACK)
+        if any(is_remote(part.path) for part in self.source.parts):
+            numbers = self._expected(numbers, files)
         try:
             while some := list(islice(numbers, together)):
                 here = 0
@@ -111,6 +115,17 @@ class TextBlocks(Blocks):
                 at, skipped = at + len(some), skipped + here
         finally:
             files.close()
+
+    def _expected(self, numbers: Iterator[int], files: _OpenFiles) -> Iterator[int]:
+        """The numbers of the blocks to read, after those of remote files behind each were requested."""
+        coming: deque[int] = deque()
+        for number in numbers:
+            file, part = self.part(number)
+            files.open(file, part).stream.expect(*_bytes_of(part))
+            coming.append(number)
+            if len(coming) > _AHEAD:
+                yield coming.popleft()
+        yield from coming
 
     def _piece(self, number: int, files: _OpenFiles) -> _Piece:
         file, part = self.part(number)
@@ -165,7 +180,12 @@ class _OpenFiles:
 
     def _opened(self, file: int, part: Part) -> OpenLines:
         middle = replace(part, begin=max(1, part.begin))
-        stream = Stream(part.path, window_limit=self._source.limits.window, buffer=PAGE)
+        if is_remote(part.path):
+            from thresher.sources.files.remote_ranges import RangeStream
+
+            stream: Stream = RangeStream(part.path)
+        else:
+            stream = Stream(part.path, window_limit=self._source.limits.window, buffer=PAGE)
         reports = self._reports.setdefault(file, Reports())
         return OpenLines(stream, self._source._parser(middle, Cursor()), self._options, reports)
 
@@ -276,10 +296,10 @@ def _lines_of(piece: _Piece, cap: int, text: bytearray) -> tuple[int, int] | Non
     Returns where they begin and end in it, or None if one may be over the cap. The last line always gets a newline.
     """
     begin, end = piece.part.begin, piece.part.end or 0
-    start = max(0, begin - 1)
+    start, most = _bytes_of(piece.part)
     stream = piece.opened.stream
     stream.seek(start)
-    wanted = end - start + SLACK
+    wanted = most - start
     size = _read_into(stream, text, 0, wanted)
     first = text.find(b"\n", 0, size) + 1 if begin else 0
     if begin and (first == 0 or start + first >= end):  # no line begins here
@@ -296,6 +316,11 @@ def _lines_of(piece: _Piece, cap: int, text: bytearray) -> tuple[int, int] | Non
         stop = size
         text[stop : stop + 1] = b"\n"
     return first, stop + 1
+
+
+def _bytes_of(part: Part) -> tuple[int, int]:
+    """The range of bytes that has the lines of a block, unless the last one is long."""
+    return max(0, part.begin - 1), (part.end or 0) + SLACK
 
 
 def _read_into(stream: Stream, text: bytearray, begin: int, end: int) -> int:
