@@ -30,7 +30,7 @@ WAYS: dict[str, dict[str, Any]] = {
 CHILD = """
 import json, logging, sys, thresher as th
 from thresher.core.memory import peak_resident, resident
-from thresher.errors import SettingsError
+from thresher.errors import DataError, SettingsError
 small, large, options, memory = sys.argv[1], sys.argv[2], json.loads(sys.argv[3]), sys.argv[4]
 logging.disable()
 th.select(small, **{**options, "k": 2, "memory": "12MB"})
@@ -39,7 +39,7 @@ try:
     selection = th.select(large, **options, memory=memory)
     plan = selection.provenance["plan"]
     print(json.dumps([peak_resident() - before, plan["total"]]))
-except SettingsError as error:
+except (DataError, SettingsError) as error:
     print(json.dumps([str(error), peak_resident() - before]))
 """
 #: Why a case is over the plan.

@@ -11,6 +11,7 @@
 #include "base/memory/buffer_pool.hpp"
 #include "base/memory/trim_heap.hpp"
 #include "bind/convert/arrays.hpp"
+#include "sources/rows/column_units.hpp"
 #include "sources/rows/select_rows.hpp"
 
 namespace thresher::bind {
@@ -88,6 +89,34 @@ nb::object row_margins(const KeyIndex& index, const Array<const std::int64_t>& i
     sources::margins(rows, index, weights.data(), intercept.data(), outputs, out.data());
   }
   return to_numpy(std::move(out));
+}
+
+/// Add the values of the features in the index to `out`, a matrix of rows x keys.
+void add_columns(const KeyIndex& index, const Array<const std::int64_t>& indptr, const Array<const std::uint64_t>& keys,
+                 const std::optional<Array<const float>>& values,
+                 const nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>& out) {
+  const Rows rows = rows_of(indptr, keys, values);
+  if (out.shape(0) != rows.n || out.shape(1) != index.size()) throw nb::value_error("out must be rows x keys");
+  const nb::gil_scoped_release nogil;
+  sources::add_columns(rows, index, out.data());
+}
+
+/// The rows of a batch in these units: (indptr, keys, values, names).
+nb::tuple apply_units(const sources::ColumnUnits& units, const Array<const std::int64_t>& indptr,
+                      const Array<const std::uint64_t>& keys, const std::optional<Array<const float>>& values,
+                      const std::optional<Array<const std::uint64_t>>& names, std::uint64_t first_prefix) {
+  const Rows rows = rows_of(indptr, keys, values);
+  if (names && names->shape(0) != keys.shape(0)) throw nb::value_error("one name a key is needed");
+  Buffer<std::int64_t> out_indptr;
+  Buffer<std::uint64_t> out_keys;
+  Buffer<float> out_values;
+  Buffer<std::uint64_t> out_names;
+  {
+    const nb::gil_scoped_release nogil;
+    units.apply(rows, names ? names->data() : nullptr, first_prefix, out_indptr, out_keys, out_values, out_names);
+  }
+  return nb::make_tuple(to_numpy(std::move(out_indptr)), to_numpy(std::move(out_keys)), to_numpy(std::move(out_values)),
+                        names ? to_numpy(std::move(out_names)) : nb::none());
 }
 
 template <double (Loss::*function)(double, double) const>
@@ -174,8 +203,22 @@ void bind_base(nb::module_& m) {
       .def("find", &find_keys)
       .def("keep", &keep, nb::arg("indptr"), nb::arg("keys"))
       .def("drop", &drop, nb::arg("indptr"), nb::arg("keys"), nb::arg("also").none() = nb::none())
+      .def("add_columns", &add_columns, nb::arg("indptr"), nb::arg("keys"), nb::arg("values").none(), nb::arg("out"))
       .def("margins", &row_margins, nb::arg("indptr"), nb::arg("keys"), nb::arg("values").none(), nb::arg("weights"),
            nb::arg("intercept"));
+
+  nb::class_<sources::ColumnUnits>(m, "ColumnUnits")
+      .def(
+          "__init__",
+          [](sources::ColumnUnits* self, const Array<const std::uint64_t>& keys, const Array<const double>& centres,
+             const Array<const double>& scales) {
+            const std::size_t n = keys.shape(0);
+            if (centres.shape(0) != n || scales.shape(0) != n) throw nb::value_error("one centre and scale a key");
+            new (self) sources::ColumnUnits(keys.data(), centres.data(), scales.data(), n);
+          },
+          nb::arg("keys"), nb::arg("centres"), nb::arg("scales"))
+      .def("apply", &apply_units, nb::arg("indptr"), nb::arg("keys"), nb::arg("values").none(), nb::arg("names").none(),
+           nb::arg("first_prefix"));
 
   m.def("loss_value", &over_margins<&Loss::value>, nb::arg("name"), nb::arg("delta"), nb::arg("m"), nb::arg("y"));
   m.def("loss_derivative", &over_margins<&Loss::derivative>, nb::arg("name"), nb::arg("delta"), nb::arg("m"),

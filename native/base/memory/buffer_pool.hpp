@@ -7,10 +7,10 @@
 #include <array>
 #include <bit>
 #include <cstddef>
-#include <cstdlib>
 #include <mutex>
-#include <new>
 #include <vector>
+
+#include "base/memory/system_block.hpp"
 
 namespace thresher {
 
@@ -35,9 +35,7 @@ class BufferPool {
         return block;
       }
     }
-    void* block = std::malloc(bytes);
-    if (block == nullptr) throw std::bad_alloc();
-    return block;
+    return new_system_block(bytes);
   }
 
   /// Return a block of `acquire`, with the `bytes` it reported.
@@ -52,15 +50,15 @@ class BufferPool {
         return;
       }
     }
-    std::free(block);
+    free_system_block(block, bytes);
   }
 
   /// Free all blocks that are kept, and keep at most `limit` bytes from now on.
   void reset(std::size_t limit) noexcept {
     const std::lock_guard lock(mutex_);
-    for (auto& kept : kept_) {
-      for (void* block : kept) std::free(block);
-      kept.clear();
+    for (std::size_t kind = 0; kind < classes; ++kind) {
+      for (void* block : kept_[kind]) free_system_block(block, smallest << kind);
+      kept_[kind].clear();
     }
     kept_bytes_ = 0;
     limit_ = limit;

@@ -65,13 +65,13 @@ nb::tuple dense_rows(const nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::d
 }
 
 nb::object row_hashes(const Array<const std::int64_t>& indptr, const Array<const std::uint64_t>& keys,
-                      const std::optional<Array<const float>>& values, std::uint64_t seed) {
+                      const std::optional<Array<const float>>& values, std::uint64_t seed, float grid) {
   const Rows rows = rows_of(indptr, keys, values);
   Buffer<std::uint64_t> out;
   out.resize(rows.n);
   {
     const nb::gil_scoped_release nogil;
-    for (std::size_t i = 0; i < rows.n; ++i) out[i] = sources::row_hash(rows[i], seed);
+    for (std::size_t i = 0; i < rows.n; ++i) out[i] = sources::row_hash(rows[i], seed, grid);
   }
   return to_numpy(std::move(out));
 }
@@ -166,7 +166,8 @@ void bind_lines(nb::module_& m) {
   m.def("take_rows", &take_rows, nb::arg("indptr"), nb::arg("keys"), nb::arg("values").none(), nb::arg("names").none(),
         nb::arg("order"));
   m.def("row_sizes", &row_sizes, nb::arg("indptr"), nb::arg("names").none(), nb::arg("feature"), nb::arg("usual"));
-  m.def("row_hashes", &row_hashes, nb::arg("indptr"), nb::arg("keys"), nb::arg("values").none(), nb::arg("seed"));
+  m.def("row_hashes", &row_hashes, nb::arg("indptr"), nb::arg("keys"), nb::arg("values").none(), nb::arg("seed"),
+        nb::arg("grid") = 0.0F);
 }
 
 }  // namespace thresher::bind

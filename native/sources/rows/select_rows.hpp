@@ -2,6 +2,7 @@
 #pragma once
 
 #include <bit>
+#include <cmath>
 #include <cstdint>
 
 #include "base/containers/key_index.hpp"
@@ -12,11 +13,12 @@
 namespace thresher::sources {
 
 /// A hash of a row's contents, independent of the order of its features: the mixed sum of its features' hashes. Zero
-/// values are ignored, as in a model.
-inline std::uint64_t row_hash(const Row& row, std::uint64_t seed) {
+/// values are ignored, as in a model. With a `grid`, values count in multiples of it: rounding errors change no hash.
+inline std::uint64_t row_hash(const Row& row, std::uint64_t seed, float grid = 0.0F) {
   std::uint64_t sum = 0;
   for (std::size_t i = 0; i < row.n; ++i) {
-    const float value = row.values == nullptr ? 1.0F : row.values[i];
+    float value = row.values == nullptr ? 1.0F : row.values[i];
+    if (grid != 0.0F && row.values != nullptr) value = std::rint(value / grid);
     if (value != 0.0F) sum += hash_key(row.keys[i], std::bit_cast<std::uint32_t>(value));
   }
   return hash_key(sum, seed);

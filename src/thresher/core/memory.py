@@ -18,6 +18,9 @@ DEFAULT_MEMORY = "64MB"
 DEFAULT_CACHE_SIZE = "20GB"
 MB = 1 << 20
 PAGE = 1 << 12
+#: A line may take one part in this many of the memory, and never more than this: its text and features are in several
+#: batches at a time.
+_LINE_SHARE, LONGEST_LINE = 32, 16 * MB
 #: Memory per feature of the longest row with products: its key, value and name in the five batches alive at once, and
 #: the learner's notes on the row. Products may use one part in `PRODUCT_SHARE` of the memory plan.
 PRODUCT_BYTES, PRODUCT_SHARE = 128, 4
@@ -40,7 +43,7 @@ class ReadLimits:
     """
 
     block: int = MB - 2 * PAGE  # with the header of its allocation it fits into 2^20
-    line_cap: int = 16 * MB
+    line_cap: int = LONGEST_LINE
     window: int = 256 * MB
     products: int = 10_000_000
 
@@ -48,11 +51,21 @@ class ReadLimits:
         if min(self.block, self.line_cap, self.window, self.products) < 1:
             raise SettingsError(f"every limit of reading must be at least 1: {self}")
 
+    @staticmethod
+    def line_cap_of(memory: int) -> int:
+        """The longest valid line."""
+        return min(LONGEST_LINE, memory // _LINE_SHARE)
+
+    @staticmethod
+    def memory_for(line: int) -> int | None:
+        """The memory, in whole MB, with which a line of so many bytes is valid; None if there is none."""
+        return None if line > LONGEST_LINE else -(-line * _LINE_SHARE // MB) * MB
+
     @classmethod
     def of(cls, memory: int) -> ReadLimits:
         """The limits for reading, if nothing else needs much of the memory."""
         block = max(16 << 10, min(MB, memory // 128))
-        return cls(block=block - 2 * PAGE, line_cap=min(16 * MB, memory // 4), window=memory // 4)
+        return cls(block=block - 2 * PAGE, line_cap=cls.line_cap_of(memory), window=memory // 4)
 
     @property
     def batch_features(self) -> int:

@@ -17,6 +17,14 @@ def test_twin(some, seed):
     assert _native.row_hashes(*compressed(some), seed).tolist() == [row_hash(*row, seed) for row in some]
 
 
+@given(rows(values=st.floats(-4, 4, width=32)), SEEDS)
+def test_values_on_a_grid(some, seed):
+    """Values count in multiples of the grid; those that round to zero do not count."""
+    rounded = [(keys, np.rint(np.array(values, np.float32) / np.float32(0.25)).tolist()) for keys, values in some]
+    found = _native.row_hashes(*compressed(some), seed, 0.25)
+    assert found.tolist() == [row_hash(*row, seed) for row in rounded]
+
+
 @given(rows(), SEEDS)
 def test_values_left_out_are_ones(some, seed):
     """A batch without values hashes as one whose values are all one."""

@@ -238,7 +238,8 @@ class StoredFile:
         offset = array.ctypes.data - self._base
         if not (hasattr(os, "preadv") and 0 <= offset < self.size and array.flags.c_contiguous):  # Windows, text labels
             return array[first:end].copy()
-        copy = np.empty(end - first, array.dtype)
+        # Not from the heap, which keeps what is freed between small objects.
+        copy = _native.new_block((end - first) * array.itemsize).view(array.dtype)
         if copy.nbytes and os.preadv(self._descriptor, [copy.data], offset + first * copy.itemsize) != copy.nbytes:
             raise FileFormatError(f"{self.path}: the file was cut short after it was opened.")
         return copy
@@ -371,10 +372,19 @@ def _slice(batch: Batch, first: int, end: int, cut: Callable[[NDArray[Any], int,
 
 def _own_names(names: Names, keys: NDArray[np.uint64], cut: Callable[[NDArray[Any], int, int], NDArray[Any]]) -> Names:
     """The same names in a text of their own, not in that of the whole block."""
-    begins = names.words & np.uint64(0xFFFFFFFF)
-    ends = begins + (names.words >> np.uint64(32) & np.uint64(0xFFF))
-    first = begins.min() if len(keys) else np.uint64(0)
-    text = cut(names.text, int(first), int(ends.max(initial=np.uint64(0))))
-    words = names.words - first
+    first, last = _stretch_of(names.words)
+    text = cut(names.text, first, last)
+    words = names.words
+    words -= np.uint64(first)  # a copy already
     words, text = _native.compact_names(keys, words, text) or (words, text)
     return replace(names, words=words, text=text.copy())
+
+
+def _stretch_of(words: NDArray[np.uint64]) -> tuple[int, int]:
+    """The first and the last byte of the text that names refer to."""
+    if not len(words):
+        return 0, 0
+    begins = words & np.uint64(0xFFFFFFFF)
+    first = int(begins.min())
+    begins += words >> np.uint64(32) & np.uint64(0xFFF)
+    return first, int(begins.max())

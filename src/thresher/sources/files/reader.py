@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from thresher import _native
 from thresher.core.batch import Cursor
-from thresher.core.memory import PAGE, ReadLimits
+from thresher.core.memory import LONGEST_LINE, PAGE, ReadLimits, show_size
 from thresher.errors import DataError
 from thresher.sources.base import OnError
 from thresher.sources.files.paths import Part, Stream, is_remote
@@ -32,9 +32,10 @@ class LineBlocks:
     """The lines of a part of a stream from the offset ``start``, in blocks of whole lines.
 
     Each block is ``(bytes, size, offset)``: an array that ends in a newline and has ``_native.padding`` readable bytes
-    behind its ``size``, and its offset in the stream. Lines over the cap are skipped; ``too_long(first bytes, cap)`` is
-    called for each. If rows may span lines, ``last_row_end(block, size)`` gives the end of the last whole row. If the
-    stream is damaged, the blocks end with the last whole line before the damage, and ``stream.failure`` is set.
+    behind its ``size``, and its offset in the stream. Lines over the cap are skipped: ``too_long(first bytes, cap,
+    size)`` is called for each; the size of one that is too long for any memory is None. If rows may span lines,
+    ``last_row_end(block, size)`` gives the end of the last whole row. If the stream is damaged, the blocks end with the
+    last whole line before the damage, and ``stream.failure`` is set.
     """
 
     def __init__(
@@ -43,7 +44,7 @@ class LineBlocks:
         part: Part,
         start: int,
         limits: ReadLimits,
-        too_long: Callable[[bytes, int], None],
+        too_long: Callable[[bytes, int, int | None], None],
         last_row_end: Callable[[NDArray[np.uint8], int], int] | None = None,
     ) -> None:
         self._stream = stream
@@ -88,8 +89,11 @@ class LineBlocks:
                 yield block, self._within(block, whole), self.offset
                 self.offset += whole
             elif len(self._carry) > self._cap:
-                self._too_long(self._carry[:64].tobytes(), self._cap)
-                self._skip_line()
+                text, begin = self._carry[:64].tobytes(), self.offset
+                ended = self._skip_line(LONGEST_LINE)
+                self._too_long(text, self._cap, self.offset - begin if ended else None)
+                if not ended:
+                    self._skip_line()
 
     def _whole(self, block: NDArray[np.uint8], size: int, finished: bool) -> int:
         """The number of bytes of a block in whole lines, or in whole rows if rows may span lines."""
@@ -112,19 +116,24 @@ class LineBlocks:
         last_start = self._end - self.offset - 1
         return last_start + block[last_start:size].tobytes().index(b"\n") + 1
 
-    def _skip_line(self) -> None:
-        """Read to the end of the current line (or of the range of bytes), and keep the bytes read after it."""
-        while True:
+    def _skip_line(self, most: int | None = None) -> bool:
+        """Read to the end of the current line (or of the range of bytes), and keep the bytes read after it.
+
+        With ``most``, also read beyond the range of bytes; False if the line has more bytes than that.
+        """
+        begin = self.offset
+        while most is None or self.offset - begin <= most:
             newline = self._carry.tobytes().find(b"\n")
             used = newline + 1 if newline >= 0 else len(self._carry)
             self.offset += used
             self._carry = self._carry[used:]
-            if newline >= 0 or (self._end is not None and self.offset >= self._end):
-                return
+            if newline >= 0 or (most is None and self._end is not None and self.offset >= self._end):
+                return True
             scratch = np.empty(self._block, np.uint8)
             self._carry = scratch[: self._stream.readinto(scratch.data)]
             if not len(self._carry):
-                return
+                return True
+        return False
 
 
 class SkipCounts:
@@ -198,9 +207,14 @@ class ReadPosition:
         """Report a malformed row of a table."""
         self._report(where, what, "rows")
 
-    def report_long_line(self, text: bytes, cap: int) -> None:
-        """Report and count a skipped line over the cap, which starts with ``text``."""
-        what = f"the line is longer than {cap} bytes, the cap for this memory (pass more `memory`), at {_cut(text)}"
+    def report_long_line(self, text: bytes, cap: int, size: int | None) -> None:
+        """Report and count a skipped line over the cap, which starts with ``text`` and has ``size`` bytes."""
+        needed = None if size is None else ReadLimits.memory_for(size)
+        if needed is None:
+            advice = f"no line may be longer than {show_size(LONGEST_LINE)}"
+        else:
+            advice = f"it has {size}: pass `memory` of at least {show_size(needed)}"
+        what = f"the line is longer than {cap} bytes, the cap for this memory ({advice}), at {_cut(text)}"
         self._report(self._line(self.cursor.line + 1, cap + 1), what)
         self.cursor = replace(self.cursor, line=self.cursor.line + 1)
         self.count_skipped(1)

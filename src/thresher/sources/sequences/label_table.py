@@ -104,7 +104,7 @@ class LabelTable:
             where.append(line + i)
         return ids, codes, where
 
-    def _too_long(self, text: bytes, cap: int) -> None:
+    def _too_long(self, text: bytes, cap: int, size: int | None) -> None:
         raise DataError(
             f"{self.name}: a line has more than {cap} bytes, so this is not a table of labels. Check the path."
         )

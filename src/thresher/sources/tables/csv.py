@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from thresher.sources.base import OnError, Source
 from thresher.sources.files.paths import Part, PathLike, find_parts, fingerprint
 from thresher.sources.tables.csv_dialect import BOM, Dialect, head_of
 from thresher.sources.tables.csv_fields import TextSample
+from thresher.sources.tables.csv_header import HeaderPlaces
 from thresher.sources.tables.csv_rows import CsvRows
 from thresher.sources.tables.infer import SAMPLE_BYTES, SAMPLE_ROWS, infer_table, reads_as_number
 from thresher.sources.tables.row_encoder import (
@@ -42,6 +43,7 @@ class CsvSource(EncodedSource, LineSource):
 
     encoder: RowEncoder
     dialect: Dialect
+    _headers: HeaderPlaces = field(default_factory=HeaderPlaces, init=False, repr=False, compare=False)
 
     space = FeatureSpace("token")
 
@@ -55,7 +57,8 @@ class CsvSource(EncodedSource, LineSource):
 
     def _parser(self, part: Part, cursor: Cursor) -> Callable[..., dict[str, Any]]:
         begins = cursor.offset == 0 and part.begin == 0
-        return CsvRows(self.encoder, self.dialect, part, None if begins else self._first_row(part))
+        first_row = None if begins else self._first_row(part)
+        return CsvRows(self.encoder, self.dialect, part, first_row, self._headers)
 
     def _first_row(self, part: Part) -> bytes | None:
         """The header row, for a reader that starts behind it."""

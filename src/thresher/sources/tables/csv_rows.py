@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +12,8 @@ from thresher.display import quoted
 from thresher.sources.files.paths import Part
 from thresher.sources.tables.csv_dialect import BOM, Dialect
 from thresher.sources.tables.csv_fields import FieldColumns
-from thresher.sources.tables.row_encoder import RowEncoder, column_positions, encoder_options
+from thresher.sources.tables.csv_header import HeaderPlaces, Places
+from thresher.sources.tables.row_encoder import RowEncoder, encoder_options
 
 #: The number of faults of a stretch that are reported; all are counted.
 _MAX_FAULTS = 8
@@ -43,18 +43,20 @@ class _Stretch(NamedTuple):
 class CsvRows:
     """Parses one stretch of a file after the other, with the interface of the native line parsers.
 
-    ``first_row`` is the header row if reading does not start at the beginning of the file, otherwise None.
+    ``first_row`` is the header row if reading does not start at the beginning of the file, otherwise None. ``headers``
+    finds the columns of a header.
     """
 
-    def __init__(self, encoder: RowEncoder, dialect: Dialect, part: Part, first_row: bytes | None) -> None:
+    def __init__(
+        self, encoder: RowEncoder, dialect: Dialect, part: Part, first_row: bytes | None, headers: HeaderPlaces
+    ) -> None:
         self._encoder = encoder
         self._dialect = dialect
         self._part = part
         self._at_start = first_row is None
-        self._names = None if first_row is None else dialect.column_names(first_row)
-        self._needed: list[str] = []  # the columns that are read, in the order of their places
-        self._places: NDArray[np.int32] | None = None  # of the columns of the file, -1: not read
-        self._place = cache(lambda name: self._needed.index(name) if name in self._needed else None)
+        self._first_row = first_row
+        self._headers = headers
+        self._columns: Places | None = None
 
     def __call__(
         self, block: NDArray[np.uint8], at: int, end: int, *, rows: int, skip: bool, labels_optional: bool, **more: Any
@@ -67,31 +69,26 @@ class CsvRows:
         if not len(stretch.starts):
             unclosed = self._unclosed(stretch, skip) if stretch.size < end - at else stretch.place(0)
             return {**self._encode(None, 0, options), **unclosed}
-        if self._places is None:
-            self._places = self._find_places(labels_optional)
+        if self._columns is None:
+            first_row = self._first_row or b""
+            self._columns = self._headers.find(
+                first_row, labels_optional, self._dialect, self._encoder, self._part.name
+            )
         fields = _native.CsvFields(
             block,
             at,
             at + stretch.size,
             **self._dialect.marks,
-            places=self._places,
-            width=len(self._needed),
+            places=self._columns.places,
+            width=len(self._columns.needed),
             nulls=self._dialect.null_texts,
         )
         bad = fields.bad_rows
         good = np.delete(np.arange(len(stretch.starts)), [row for row, _ in bad])
         if bad and not skip:
             good = good[: bad[0][0]]
-        encoded = self._encode(FieldColumns(fields, self._needed, self._place), len(good), options)
+        encoded = self._encode(FieldColumns(fields, self._columns.needed, self._columns.place), len(good), options)
         return self._to_text_places(encoded, stretch, good, bad, skip)
-
-    def _find_places(self, labels_optional: bool) -> NDArray[np.int32]:
-        names = self._names or []
-        positions = column_positions(self._encoder, names, self._part.name, labels_optional)
-        self._needed = list(positions)
-        places = np.full(len(names), -1, np.int32)
-        places[list(positions.values())] = np.arange(len(positions))
-        return places
 
     def _stretch(self, block: NDArray[np.uint8], at: int, end: int, rows: int) -> _Stretch:
         starts, lines, size, size_lines = _native.csv_rows(block, at, end, rows=rows, **self._dialect.marks)
@@ -103,12 +100,12 @@ class CsvRows:
             self._at_start = False
             if block[at : at + len(BOM)].tobytes() == BOM:
                 return {"consumed": len(BOM), "lines": 0}
-        if self._names is not None:
+        if self._first_row is not None:
             return None
         first = self._stretch(block, at, end, 1)
         if not len(first.starts):
             return first.place(0) if first.size else None
-        self._names = self._dialect.column_names(first.row(0))
+        self._first_row = first.row(0)
         return first.place(1) if self._dialect.header else None
 
     def _encode(self, columns: FieldColumns | None, n: int, options: dict[str, Any]) -> dict[str, Any]:
@@ -128,7 +125,7 @@ class CsvRows:
         faulty = [
             (row, self._field_at(stretch, row, column), f"{what}, in {quoted(column)}") for row, column, what in faults
         ]
-        columns = len(self._names or [])
+        columns = 0 if self._columns is None else len(self._columns.places)
         wide = [
             (row, f"the row has {n} fields, but the table has {columns} columns") for row, n in bad if row < reached
         ]
@@ -144,8 +141,8 @@ class CsvRows:
         return {**encoded, **stretch.place(reached), "line": stretch.lines[good[encoded["line"]]], "faults": reported}
 
     def _field_at(self, stretch: _Stretch, row: int, column: str) -> int:
-        assert self._places is not None
-        position = int(np.flatnonzero(self._places == self._place(column))[0])
+        assert self._columns is not None
+        position = int(np.flatnonzero(self._columns.places == self._columns.place(column))[0])
         return int(stretch.starts[row]) + self._dialect.field_at(stretch.row(row), position)
 
     def _unclosed(self, stretch: _Stretch, skip: bool) -> dict[str, Any]:

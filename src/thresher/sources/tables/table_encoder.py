@@ -156,7 +156,7 @@ class TableEncoder:
         """The columns to read. The native encoder takes those with rules first."""
         return [*(column.name for column in self._ruled), *self.labels.needed, *self._texts]
 
-    @property
+    @cached_property
     def width(self) -> int:
         """About the number of features per row."""
         widths = {"time": len(TIME_FIELDS), "text": TEXT_WIDTH}

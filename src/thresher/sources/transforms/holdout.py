@@ -122,19 +122,9 @@ class HeldOut(Wrapped):
         return self.source.where(replace(cursor.inner or Cursor(), part=cursor.part), batch, row)
 
 
-def _on_grid(batch: Batch, grid: float) -> tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.float32] | None]:
-    """The features of each row with values in multiples of ``grid``, without zeros; 0: as they are."""
-    if grid == 0.0 or batch.values is None:
-        return batch.indptr, batch.keys, batch.values
-    values = np.rint(batch.values / np.float32(grid))
-    stays = values != 0
-    indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(stays)])[batch.indptr]
-    return indptr, batch.keys[stays], values[stays]
-
-
 def row_words(batch: Batch, seed: int, *, grid: float, by: bool) -> NDArray[np.uint64]:
     """The hash of each row's features, with values in multiples of ``grid``; ``by`` group, that of its group."""
-    hashes = _native.row_hashes(*_on_grid(batch, grid), seed)
+    hashes = _native.row_hashes(batch.indptr, batch.keys, batch.values, seed, grid)
     if by and batch.qid is not None:
         one_key = np.arange(len(batch) + 1, dtype=np.int64)
         of_groups = _native.row_hashes(one_key, batch.qid.astype(np.uint64), None, seed)

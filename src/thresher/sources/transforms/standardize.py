@@ -54,20 +54,13 @@ def _blocks(source: Source, keys: NDArray[np.uint64], step: int) -> Iterator[Flo
         at = 0
         while at < len(batch):
             rows = batch.take(slice(at, at + step - filled))
-            _scatter(rows, index, block[filled : filled + len(rows)])
+            index.add_columns(rows.indptr, rows.keys, rows.values, block[filled : filled + len(rows)])
             filled, at = filled + len(rows), at + len(rows)
             if filled == step:
                 yield block
                 block[:], filled = 0.0, 0
     if filled:
         yield block[:filled]
-
-
-def _scatter(batch: Batch, index: _native.KeyIndex, block: Floats) -> None:
-    """Add the values of some features to a matrix of their columns."""
-    indptr, columns, where = index.keep(batch.indptr, batch.keys)
-    rows = np.repeat(np.arange(len(batch)), np.diff(indptr))
-    np.add.at(block, (rows, columns), 1.0 if batch.values is None else batch.values[where])
 
 
 def rows_alone(source: Source) -> Source:
@@ -104,13 +97,10 @@ class Standardized(Wrapped):
         super().__init__(source)
         self.units = units
         self.hash_grid = HASH_GRID
-        self._index = _native.KeyIndex(units.keys)
-        self._shifted = np.flatnonzero(units.centres)  # the other columns keep their zeros
-        self._place = np.full(len(units.keys), -1)
-        self._place[self._shifted] = np.arange(len(self._shifted))
+        self._native = _native.ColumnUnits(*units)
         columns = source.dense_columns
         names = [] if columns is None or columns.names is None else columns.names
-        self._names = [names[i] for i in self._shifted.tolist()] if names else []
+        self._names = [names[i] for i in np.flatnonzero(units.centres).tolist()] if names else []
         self._prefixes: tuple[list[bytes], list[bytes]] = ([], self._names)
 
     def _with(self, source: Source) -> Source:
@@ -131,49 +121,16 @@ class Standardized(Wrapped):
             yield (converted if only is None else converted.keep(only)), cursor
 
     def _converted(self, batch: Batch) -> Batch:
-        """The batch with all values of shifted columns at the end of each row, and the others scaled."""
-        centres, scales = self.units.centres, self.units.scales
-        n, shifted = len(batch), self._shifted
-        columns = self._index.find(batch.keys)
-        row = np.repeat(np.arange(n), np.diff(batch.indptr))
-        values = np.ones(len(columns)) if batch.values is None else batch.values.astype(np.float64)
-        place = np.where(columns < 0, -1, self._place[columns])
-        dense = np.zeros((n, len(shifted)))
-        moved = place >= 0
-        np.add.at(dense, (row[moved], place[moved]), values[moved])
-        dense = Units(self.units.keys[shifted], centres[shifted], scales[shifted]).apply(dense)
-        added = dense.astype(np.float32)
-        added_row, added_column = np.nonzero(added)
-        stays = np.flatnonzero(~moved)
-        known = columns[stays] >= 0
-        values[stays[known]] /= scales[columns[stays[known]]]
-        indptr, of_stays, of_added = _places(n, row[stays], added_row)
-        keys, out = np.empty(indptr[-1], np.uint64), np.empty(indptr[-1], np.float32)
-        keys[of_stays], keys[of_added] = batch.keys[stays], self.units.keys[shifted[added_column]]
-        out[of_stays], out[of_added] = values[stays], added[added_row, added_column]
+        """The batch with all values of the columns with a centre at the end of each row, and the others scaled."""
         names = batch.names
-        if names is not None:
-            words, first = np.empty(indptr[-1], np.uint64), len(names.prefixes)
-            words[of_stays] = names.words[stays]
-            nothing = np.zeros(len(added_column), np.int64)  # the name is the prefix alone
-            words[of_added] = Names.pack(nothing, nothing, first + added_column)
+        words, first = (None, 0) if names is None else (names.words, len(names.prefixes))
+        indptr, keys, values, words = self._native.apply(batch.indptr, batch.keys, batch.values, words, first)
+        if names is not None and words is not None:
             names = Names(words, names.text, self._with_names(names.prefixes))
-        return replace(batch, indptr=indptr, keys=keys, values=out, names=names)
+        return replace(batch, indptr=indptr, keys=keys, values=values, names=names)
 
     def _with_names(self, prefixes: list[bytes]) -> list[bytes]:
         """The prefixes of a batch, and the names of the columns; one list for all batches that share theirs."""
         if self._prefixes[0] is not prefixes:
             self._prefixes = prefixes, prefixes + self._names
         return self._prefixes[1]
-
-
-def _places(
-    n: int, first: NDArray[np.int64], second: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """The places of features of two kinds, given their rows in ascending order: those of a row follow one another."""
-    sizes = [np.bincount(rows, minlength=n) for rows in (first, second)]
-    ends = [np.cumsum(size) for size in sizes]
-    indptr = np.concatenate([np.zeros(1, np.int64), ends[0] + ends[1]])
-    of_first = np.arange(len(first)) + (indptr[:-1] - (ends[0] - sizes[0]))[first]
-    of_second = np.arange(len(second)) + (indptr[:-1] + sizes[0] - (ends[1] - sizes[1]))[second]
-    return indptr, of_first, of_second
