@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import numpy as np
@@ -297,3 +298,24 @@ def test_simulated_workers_go_on_exactly(tmp_path: Any) -> None:
     with pytest.raises(th.Interrupted):
         th.select(x, y, **late, checkpoint=tmp_path / "c", progress=interrupt)
     assert same(th.select(x, y, **late, checkpoint=tmp_path / "c"), th.select(x, y, **late))
+
+
+def test_no_exchange_is_late_by_more_than_two_rounds_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Steps are as short as the latest exchange demands: workers wait for one that takes long."""
+    x, y, _ = data(n=200, p=60)
+    made = problem(AsynchronousProblem, y, workers=3, exchange=2)
+    others, usual, slow = threading.Event(), WorkerHost.exchange, made.workers[0].host
+    exchanges: list[Any] = []
+
+    def exchange(host: WorkerHost, given: Any) -> Any:
+        if host is slow:
+            others.wait(0.1)  # long enough for dozens of exchanges by the others
+        exchanges.append(host)
+        return usual(host, given)
+
+    monkeypatch.setattr(WorkerHost, "exchange", exchange)
+    ids = np.arange(60, dtype=np.uint64)
+    made.add(ids, Block(ids, np.ascontiguousarray(x.T), None, 60))
+    made.wait()
+    assert len(exchanges) == made.summary()["updates"] >= 30
+    assert 2 <= made.summary()["staleness"] <= 4

@@ -22,6 +22,9 @@ log = logging.getLogger(__name__)
 
 #: Features in one piece of work, and in the queue of a worker before the stream waits.
 PIECE, MAX_QUEUED = 8, 64
+#: A worker waits before an exchange while another one is in an exchange that began this many rounds of exchanges ago.
+#: The slowest exchange bounds the steps of all workers, so few late ones would shorten those of a whole fit.
+LATE = 1
 
 
 class AsynchronousProblem(AsyncProblem):
@@ -42,6 +45,7 @@ class AsynchronousProblem(AsyncProblem):
         self._threads: list[threading.Thread] = []
         self._stopping = False
         self._error: BaseException | None = None
+        self._began: dict[int, int] = {}  # the updates of u before the exchange that each worker is in
 
     def _make_worker(self, spec: WorkerSpec) -> Any:
         if self.settings.exchange is None:
@@ -147,8 +151,10 @@ class AsynchronousProblem(AsyncProblem):
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._queues[t] or self._stopping or t not in self.alive)
+                self._changed.wait_for(lambda: not (self._queues[t] and self._one_is_late()))
                 if not self._queues[t]:
                     return
+                self._began[t] = self.central.updates
                 ids, columns = self._take(t)
                 self.held[t] = self.held[t] | set(ids.tolist())  # in work, and no longer in the queue
                 inherited, self._inherited[t] = self._inherited[t], 0
@@ -158,11 +164,19 @@ class AsynchronousProblem(AsyncProblem):
                 self.workers[t].work(self.central, columns, ids, self.bound(), self.settings.checked)
                 held = set(self.workers[t].ids.tolist())
             except BaseException as error:  # the others continue without this worker
+                self._began.pop(t)
                 self._remove_worker(t, ids, columns, error)
                 return
             with self._changed:
                 self.held[t] = held
+                del self._began[t]
                 self._changed.notify_all()
+
+    def _one_is_late(self) -> bool:
+        """Whether a worker is in an exchange that many others have passed."""
+        if self.settings.exchange is None or not self._began:
+            return False
+        return bool(self.central.updates - min(self._began.values()) >= LATE * len(self.alive))
 
     def _columns_of(self, t: int) -> tuple[Ids, NDArray[np.float32]]:
         """The features that a failed worker keeps, and their columns."""
