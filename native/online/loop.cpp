@@ -110,6 +110,23 @@ void Loop::flush() {
   for (double& slope : gathered_slopes) slope = 0.0;
 }
 
+void Loop::change_units(const UnitChange& change) {
+  flush();
+  store->change_units(change, step.prior());
+  if (!settings.with_intercept) return;
+  std::vector<TopK>& tables = store->tables();
+  const std::size_t group = outputs.lanes / tables.size();
+  std::vector<double> moved(outputs.lanes, 0.0);
+  for (std::size_t i = 0; i < change.n; ++i)
+    for (std::size_t t = 0; t < tables.size(); ++t) {
+      const std::uint32_t slot = tables[t].find(change.keys[i]);
+      if (slot == TopK::none) continue;
+      const double* const kept = store->kept(t, slot);  // factor, energy, sums
+      for (std::size_t c = 0; c < group; ++c) moved[t * group + c] += kept[0] * kept[2 + c] * change.shifts[i];
+    }
+  for (std::size_t c = 0; c < moved.size(); ++c) bias.shift(c, unit() * moved[c], step);
+}
+
 void Loop::move(const Row& row, const Gradient& gradient, const double* slopes, bool fresh) {
   Move by = step.next();
   if (settings.l2 > 0.0) {

@@ -37,6 +37,14 @@ struct Bias {
       sums[c] -= step.bias_rate() * slopes[c];
     }
   }
+  /// Add to the intercept of a lane.
+  void shift(std::size_t lane, double by, const StepSize& step) {
+    if (!step.weighs_bias()) {
+      sums[lane] += by;
+    } else if (const double noise = energy + step.bias_prior(); noise > 0.0) {
+      sums[lane] += by * std::sqrt(noise) / step.bias_unit();
+    }
+  }
 };
 
 class Loop {
@@ -53,6 +61,10 @@ class Loop {
   void predict(const Row& row, double* margins);
   /// Learn from an incomplete mini-batch, at the end of a pass.
   void flush();
+
+  /// Features have other units; an incomplete mini-batch is learned first. The intercept moves with the origins, so
+  /// that a margin stays where the scales do.
+  void change_units(const UnitChange& change);
 
   /// The factor of the store's weights.
   [[nodiscard]] double unit() const { return shrink * step.unit(); }

@@ -137,6 +137,14 @@ void clear_tables(Loop& loop) {
   for (TopK& table : loop.store->tables()) table.clear();
 }
 
+void change_units(Loop& loop, const Array<const std::uint64_t>& keys, const Array<const double>& factors,
+                  const Array<const double>& shifts) {
+  const std::size_t n = keys.shape(0);
+  if (factors.shape(0) != n || shifts.shape(0) != n) throw nb::value_error("one factor and one shift a key is needed");
+  const nb::gil_scoped_release nogil;
+  loop.change_units({keys.data(), factors.data(), shifts.data(), n});
+}
+
 /// An incomplete mini-batch: (rows, slopes, keys, sums, names).
 nb::tuple gathered(Loop& loop) {
   Buffer<std::uint64_t> keys;
@@ -214,6 +222,7 @@ void bind_online(nb::module_& m) {
       .def("restore_table", &restore_table, nb::arg("table"), nb::arg("keys"), nb::arg("ranks"), nb::arg("counts"),
            nb::arg("names"), nb::arg("kept"))
       .def("pin", &pin, nb::arg("keys"), nb::arg("names"))
+      .def("change_units", &change_units, nb::arg("keys"), nb::arg("factors"), nb::arg("shifts"))
       .def("clear_tables", &clear_tables)
       .def_prop_ro("kept_size", [](Loop& loop) { return loop.store->kept_size(); })
       .def_prop_ro("unit", &Loop::unit)

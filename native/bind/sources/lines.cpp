@@ -11,6 +11,7 @@
 #include "sources/lines/libsvm.hpp"
 #include "sources/lines/vw.hpp"
 #include "sources/rows/dense_rows.hpp"
+#include "sources/rows/running_units.hpp"
 #include "sources/rows/select_rows.hpp"
 
 namespace thresher::bind {
@@ -36,6 +37,18 @@ nb::dict parse_block(const Array<const std::uint8_t>& block, std::size_t begin, 
     parse(text + begin, end - begin, options, parsed);
   }
   return as_dict(std::move(parsed), options);
+}
+
+/// Add rows to the running units of columns, a row of `sums` for each number; see RunningUnits::add.
+std::size_t add_to_units(const nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>& sums, std::size_t rows,
+                         const nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>& values,
+                         std::size_t begin, bool centred) {
+  const std::size_t width = sums.shape(1);
+  if (sums.shape(0) != 5 || values.shape(1) != width) throw nb::value_error("the sums and the rows do not fit");
+  double* const at = sums.data();
+  const sources::RunningUnits units{at, at + width, at + 2 * width, at + 3 * width, at + 4 * width, width, centred};
+  const nb::gil_scoped_release nogil;
+  return units.add(rows, values.data(), begin, values.shape(0));
 }
 
 template <class T>
@@ -161,6 +174,8 @@ void bind_lines(nb::module_& m) {
   def_parser(m, "parse_vw", &parse_block<&sources::parse_vw>);
   m.def("dense_rows", &dense_rows<float>, nb::arg("x").noconvert(), nb::arg("wide") = true);
   m.def("dense_rows", &dense_rows<double>, nb::arg("x").noconvert(), nb::arg("wide") = true);
+  m.def("add_to_units", &add_to_units, nb::arg("sums").noconvert(), nb::arg("rows"), nb::arg("values").noconvert(),
+        nb::arg("begin"), nb::arg("centred"));
   m.def("new_block", &new_block, nb::arg("size"));
   m.def("after_last_newline", &after_last_newline, nb::arg("block"), nb::arg("begin"), nb::arg("end"));
   m.def("take_rows", &take_rows, nb::arg("indptr"), nb::arg("keys"), nb::arg("values").none(), nb::arg("names").none(),

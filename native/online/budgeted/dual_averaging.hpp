@@ -130,6 +130,20 @@ class DualAveraging final : public BudgetTable, private LazyTopK<DualAveraging<o
     tick();
   }
 
+  void change_units(const UnitChange& change, double /*prior*/) override {
+    for (std::size_t i = 0; i < change.n; ++i) {
+      Cell& cell = *duals_.find(change.keys[i]);
+      if (cell.count == 0) continue;
+      const double factor = change.factors[i];
+      for (std::size_t c = 0; c < lanes(); ++c) {
+        cell.numbers()[2 * c] *= factor;
+        cell.numbers()[2 * c + 1] *= factor * factor;
+      }
+      for (std::size_t t = 0; t < tables_.size(); ++t) set_rank(t, cell);
+    }
+    for (std::size_t t = 0; t < tables_.size(); ++t) Ranking::exchange(t, {});
+  }
+
  private:
   static constexpr std::uint32_t kept_bit = RowSplit::outside;
   static constexpr std::size_t prefetch_batch = 8;  // features prefetched at a time

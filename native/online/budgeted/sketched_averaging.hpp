@@ -50,6 +50,27 @@ class SketchedAveraging final : public BudgetTable {
     tick();
   }
 
+  /// The features that share a cell share the factor.
+  void change_units(const UnitChange& change, double /*prior*/) override {
+    double* const sums = asked_sums_.data();
+    const auto scale = [&](double* at, double factor) {
+      for (std::size_t c = 0; c < group_; ++c) at[2 * c] *= factor, at[2 * c + 1] *= factor * factor;
+    };
+    for (std::size_t i = 0; i < change.n; ++i)
+      for (std::size_t t = 0; t < tables_.size(); ++t) {
+        if (const std::uint32_t slot = tables_[t].find(change.keys[i]); slot != TopK::none) {
+          scale(exact(t, slot), change.factors[i]);
+          tables_[t].change(slot, strength(exact(t, slot)) * growth());
+          continue;
+        }
+        CellRef ref;
+        sketch_.hash().cell_refs(change.keys[i], &ref);
+        read(t, ref, sums);
+        scale(sums, change.factors[i]);
+        write(t, ref, sums);
+      }
+  }
+
   std::vector<TopK>& tables() override {
     if (rule_.lambda > 0.0)
       for (std::size_t t = 0; t < tables_.size(); ++t)

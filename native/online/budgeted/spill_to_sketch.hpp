@@ -39,6 +39,7 @@ class SpillToSketch final : public Store, public DualState {
   void skip_row() override { now_->skip_row(); }
   void fade(double factor) override { now_->fade(factor); }
   void rescale(double power_of_two) override { now_->rescale(power_of_two); }
+  void change_units(const UnitChange& change, double prior) override { now_->change_units(change, prior); }
   std::vector<TopK>& tables() override { return now_->tables(); }
   double* kept(std::size_t table, std::uint32_t slot) override { return now_->kept(table, slot); }
   [[nodiscard]] std::size_t kept_size() const override { return now_->kept_size(); }

@@ -87,7 +87,14 @@ class CountSketch {
     }
   }
 
-  /// The same for a single key, all lanes.
+  /// Multiply the estimates of a key by a factor; `sums` has room for all lanes.
+  void rescale_key(const CellRef* refs, double factor, double /*prior*/, double* sums) {
+    read(refs, 0, lanes_, sums);
+    for (std::size_t c = 0; c < lanes_; ++c) sums[c] *= factor - 1.0;
+    add(refs, 0, lanes_, sums);
+  }
+
+  /// `add` and `read` for a single key, all lanes.
   void add(std::uint64_t key, const double* delta);
   void query(std::uint64_t key, double* out) const;
 

@@ -24,6 +24,21 @@ void EvidenceSketch::put(const CellRef* refs, std::size_t lane, std::size_t n, c
   }
 }
 
+void EvidenceSketch::rescale_key(const CellRef* refs, double factor, double prior, double* sums) {
+  const auto mine = static_cast<float>(read(refs, 0, lanes_, sums, prior));
+  const Dither dither = draw();
+  for (std::uint32_t r = 0; r < hash_.rows(); ++r) {
+    std::uint16_t* const cell = cells_.data() + refs[r].cell * stride_;
+    const float energy = HalfFloat::open(cell[0]);
+    const float others = std::max(0.0F, energy - mine);  // of other keys in the cell
+    set(cell[0], others + static_cast<float>(factor * factor) * std::min(mine, energy), dither.at(r));
+    for (std::size_t c = 0; c < lanes_; ++c) {
+      const auto move = static_cast<float>((factor - 1.0) * sums[c] * in_);
+      set(cell[1 + c], HalfFloat::open(cell[1 + c]) + refs[r].signed_like(move), dither.at(r + c));
+    }
+  }
+}
+
 void EvidenceSketch::set_factor(double factor) {
   scale_ = factor;
   in_ = 1.0 / factor;

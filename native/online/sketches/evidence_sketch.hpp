@@ -161,6 +161,9 @@ class EvidenceSketch {
   /// Make `n` lanes from `lane` on read `wanted`, with at least this energy.
   void put(const CellRef* refs, std::size_t lane, std::size_t n, const double* wanted, double energy);
 
+  /// Multiply the estimated sums of a key by a factor, and its energy by the square; `sums` has room for all lanes.
+  void rescale_key(const CellRef* refs, double factor, double prior, double* sums);
+
   /// Multiply all sums lazily, in O(1). Energies stay: fading adds no evidence.
   void scale(double factor);
   /// Add the sums and energies of another sketch of the same shape and seed.

@@ -22,6 +22,7 @@ class NullSketch {
     return 0.0;
   }
   void put(const CellRef*, std::size_t, std::size_t, const double*, double) {}
+  void rescale_key(const CellRef*, double, double, double*) {}
   void scale(double) {}
   [[nodiscard]] const SketchHash& hash() const { return hash_; }
 

@@ -89,6 +89,24 @@ class ActiveTable final : public Store {
     }
   }
 
+  void change_units(const UnitChange& change, double prior) override {
+    std::vector<double> sums(lanes());
+    CellRef at[SketchHash::most_rows];
+    for (std::size_t i = 0; i < change.n; ++i) {
+      const double factor = change.factors[i];
+      cells_.hash().cell_refs(change.keys[i], at);
+      cells_.rescale_key(at, factor, prior, sums.data());  // of a kept feature overwritten when it is evicted
+      for (std::size_t t = 0; t < tables(one); ++t) {
+        const std::uint32_t slot = tables_[t].find(change.keys[i]);
+        if (slot == TopK::none) continue;
+        double* const state = kept(t, slot);
+        state[energy] *= factor * factor;
+        for (std::size_t c = 0; c < group(); ++c) state[header + c] *= factor;
+        tables_[t].change(slot, settle(state, {1.0, prior}));
+      }
+    }
+  }
+
  private:
   // Layout of a kept feature's numbers: factor of the sums, their energy, then the sums.
   static constexpr std::size_t inverse = 0;

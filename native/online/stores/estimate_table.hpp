@@ -1,6 +1,7 @@
 // MISSION as in its paper: a Count-Sketch of all features and a table of its largest estimates.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -85,6 +86,24 @@ class EstimateTable final : public Store {
     }
   }
 
+  void change_units(const UnitChange& change, double prior) override {
+    CellRef at[SketchHash::most_rows];
+    for (std::size_t i = 0; i < change.n; ++i) {
+      sketch_.hash().cell_refs(change.keys[i], at);
+      sketch_.rescale_key(at, change.factors[i], prior, estimate_.data());
+    }
+    for (std::size_t i = 0; i < change.n; ++i) {
+      sketch_.hash().cell_refs(change.keys[i], at);
+      sketch_.read(at, 0, lanes(), estimate_.data());
+      for (std::size_t t = 0; t < tables_.size(); ++t)
+        if (const std::uint32_t slot = tables_[t].find(change.keys[i]); slot != TopK::none) {
+          double* const state = kept(t, slot);
+          std::copy_n(estimate_.data() + t * group_, group_, state + header);
+          tables_[t].change(slot, weight_of(state + header));
+        }
+    }
+  }
+
  private:
   static constexpr std::size_t header = 2;  // layout as in ActiveTable: factor one, no energy
 
@@ -103,13 +122,16 @@ class EstimateTable final : public Store {
     std::size_t at;  // in the row
   };
 
+  /// What the table ranks by.
+  [[nodiscard]] double weight_of(const double* estimate) const {
+    if (group_ == 1) return estimate[0];
+    double squares = 0.0;
+    for (std::size_t c = 0; c < group_; ++c) squares += estimate[c] * estimate[c];
+    return std::sqrt(squares);
+  }
+
   void rank(std::size_t t, const Row& row, std::size_t i, const double* estimate) {
-    double weight = estimate[0];
-    if (group_ > 1) {
-      double squares = 0.0;
-      for (std::size_t c = 0; c < group_; ++c) squares += estimate[c] * estimate[c];
-      weight = std::sqrt(squares);
-    }
+    const double weight = weight_of(estimate);
     std::uint32_t slot = tables_[t].find(row.keys[i]);
     if (slot != TopK::none)
       tables_[t].set(slot, weight);

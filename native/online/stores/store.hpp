@@ -36,6 +36,14 @@ struct Move {
   double now = 0.0;     // importance * ||x||^2 of the current row
 };
 
+/// Features whose values are in other units from now on: z becomes factor * z - shift.
+struct UnitChange {
+  const std::uint64_t* keys;
+  const double* factors;
+  const double* shifts;
+  std::size_t n;
+};
+
 /// A linear model with one or several outputs (`lanes`): sums of weight * value over a row's features. Weights are
 /// stored up to a common factor held by the loop, which makes decay and step size changes O(1).
 class Store {
@@ -62,6 +70,11 @@ class Store {
   virtual void fade(double factor) = 0;
   /// Multiply everything by a power of two, when the loop's common factor has become too small.
   virtual void rescale(double power_of_two) = 0;
+  /// Features have other units: their sums of gradients become what the same rows would have given in these, a sum
+  /// `factor` times and its energy `factor`^2 times as large. Features are ranked again, but none is admitted.
+  virtual void change_units(const UnitChange& /*change*/, double /*prior*/) {
+    throw std::logic_error("this store cannot change units");
+  }
 
   /// The tables of kept features: one, or one per lane, or none.
   [[nodiscard]] virtual std::vector<TopK>& tables() = 0;

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 #: A scale below this share of the centre is that of rounding errors: the column counts as constant.
-_NEGLIGIBLE = 1e-9
+NEGLIGIBLE = 1e-9
 #: A column with a larger share of rows of one value is sparse.
-_SPARSE = 0.9
+SPARSE = 0.9
 _LARGEST = float(np.finfo(np.float32).max)
 #: Standardised values are hashed in multiples of this, so that rounding errors change no hash.
 HASH_GRID = 2.0**-8
@@ -51,9 +51,9 @@ class Units(NamedTuple):
 class UnitSums:
     """Accumulates the sums from which centres and scales follow.
 
-    The scale of a column is its standard deviation. Its centre is its mean or, if one value makes up more than half of
-    the rows, this value, so that rows of zeros stay sparse. If one value makes up more than nine tenths, as in a column
-    for each word, the scale is the root mean square distance of the others from it: a word has the value 1.
+    The centre of a column is its mean, its scale its standard deviation. A column is sparse if one value makes up more
+    than nine tenths of the rows, as in a column for each word. Its centre is then this value, so that zeros stay zeros,
+    and its scale the root mean square distance of the others from it: a word has the value 1.
 
     Sums are of differences from the median of the first rows: they lose no digits in a column that is far from zero.
     Multiplying a column by a power of two multiplies all of them exactly.
@@ -87,9 +87,10 @@ class UnitSums:
         assert self._pivot is not None
         n = max(1, self.rows)
         mean = self._sums / n if self._centred else np.zeros_like(self._sums)
-        centres = self._pivot + np.where(self._equal > 0.5 * n, 0.0, mean)
+        sparse = self._equal > SPARSE * n
+        centres = self._pivot + np.where(sparse, 0.0, mean)
         of_others = self._squares / np.maximum(1.0, n - self._equal)
-        variances = np.where(self._equal > _SPARSE * n, of_others, np.maximum(self._squares / n - mean**2, 0.0))
+        variances = np.where(sparse, of_others, np.maximum(self._squares / n - mean**2, 0.0))
         scales = np.sqrt(variances)
-        scales = np.where(scales > _NEGLIGIBLE * np.abs(centres), scales, np.abs(centres))
+        scales = np.where(scales > NEGLIGIBLE * np.abs(centres), scales, np.abs(centres))
         return Units(keys, centres, np.where(scales > 0, scales, 1.0))

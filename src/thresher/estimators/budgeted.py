@@ -62,8 +62,8 @@ class BudgetedClassifier(HistoryMixin, OnlineClassifier):
     standardize : "auto" or bool
         Learn numeric columns of arrays and data frames in units of their own, so that it does not matter what they are
         measured in; ``coef_`` is in the unit of the data. Sparse features are divided by a power of two, by default if
-        their scales differ by orders of magnitude. ``auto``: in `fit`, not in `partial_fit`, which takes the units from
-        the rows of its first call if this is True.
+        their scales differ by orders of magnitude. ``auto``: in `fit`, not in `partial_fit`; if True, the
+        units of numeric columns follow the rows of `partial_fit`.
     tune : bool
         Tune ``eta`` and ``lam`` by successive halving on the same rows.
     shuffle : "auto" or bool
@@ -264,8 +264,8 @@ class BudgetedRegressor(HistoryMixin, OnlineRegressor):
     standardize : "auto" or bool
         Learn numeric columns of arrays and data frames in units of their own, so that it does not matter what they are
         measured in; ``coef_`` is in the unit of the data. Sparse features are divided by a power of two, by default if
-        their scales differ by orders of magnitude. ``auto``: in `fit`, not in `partial_fit`, which takes the units from
-        the rows of its first call if this is True.
+        their scales differ by orders of magnitude. ``auto``: in `fit`, not in `partial_fit`; if True, the
+        units of numeric columns follow the rows of `partial_fit`.
     tune : bool
         Tune ``eta`` and ``lam`` by successive halving on the same rows.
     shuffle : "auto" or bool

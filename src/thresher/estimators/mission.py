@@ -45,8 +45,8 @@ class MissionClassifier(OnlineClassifier):
     standardize : "auto" or bool
         Learn numeric columns of arrays and data frames in units of their own, so that it does not matter what they are
         measured in; ``coef_`` is in the unit of the data. Sparse features are divided by a power of two, by default if
-        their scales differ by orders of magnitude. ``auto``: in `fit`, not in `partial_fit`, which takes the units from
-        the rows of its first call if this is True.
+        their scales differ by orders of magnitude. ``auto``: in `fit`, not in `partial_fit`; if True, the
+        units of numeric columns follow the rows of `partial_fit`.
     minibatch : int
         The number of rows whose gradients are averaged before a step.
     shuffle : "auto" or bool

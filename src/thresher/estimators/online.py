@@ -89,8 +89,9 @@ class OnlineClassifier(SelectionClassifierMixin, OnlineEstimator):
         """Learn from further rows, in order and once.
 
         Several calls give the same result to the bit as one `fit` of all rows with ``shuffle=False``, ``passes=1``,
-        ``refit=False`` and ``standardize=False``, even if the estimator is pickled in between. The first call starts a
-        new model.
+        ``refit=False`` and ``standardize=False``, even if the estimator is pickled in between. With
+        ``standardize=True`` several calls give the bits of one call, as the units of numeric columns follow the rows.
+        The first call starts a new model.
 
         Parameters
         ----------

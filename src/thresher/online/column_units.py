@@ -8,12 +8,15 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from thresher.core.running_units import RunningUnits
 from thresher.core.sparse_scales import SCALE_BYTES, SparseScales
 from thresher.core.units import UNIT_BYTES, Units
 from thresher.errors import SettingsError
 from thresher.online.settings import OnlineSettings
 from thresher.sources.base import Source, Wrapped
 
+#: Methods that can go on in other units: the features of the others keep those of the first rows.
+_FOLLOWING = ("mission", "iht", "batch-iht", "b-arda")
 #: By default units take at most one part in this many of the memory.
 _SHARE = 8
 #: Scales are read from rows of this many values.
@@ -51,7 +54,7 @@ def standardizes(
     why = None
     if products:
         why = "products of standardised columns are no products of the data: leave out `interactions`, or"
-    elif not source.rewindable:
+    elif not source.rewindable and not (stream and follows_rows(settings, source)):
         why = f"{source.describe()} can be read only once: pass `cache=True`, or"
     if settings.standardize is True:
         if why is not None:
@@ -60,6 +63,11 @@ def standardizes(
     if why is not None or stream or unit_bytes(source) > memory // _SHARE:
         return False
     return True if source.dense_columns is not None else "auto"
+
+
+def follows_rows(settings: OnlineSettings, source: Source) -> bool:
+    """Whether the units of a stream follow its rows; else they are those of its first call."""
+    return source.dense_columns is not None and settings.method in _FOLLOWING and settings.groups is None
 
 
 def scales_differ(source: Source) -> bool:
@@ -97,8 +105,9 @@ def read_scales(source: Source) -> SparseScales:
     return scales
 
 
-def units_state(units: Units | SparseScales | None) -> dict[str, NDArray[Any]]:
-    """Units as arrays, for a checkpoint."""
+def units_state(units: Units | RunningUnits | SparseScales | None) -> dict[str, NDArray[Any]]:
+    """Units as arrays, for a checkpoint. A stream has none: its state is a pickle."""
+    assert not isinstance(units, RunningUnits)
     if isinstance(units, SparseScales):
         return units.state()
     return {} if units is None else {f"units_{name}": part for name, part in units._asdict().items()}

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from thresher import _native
 from thresher.core.batch import Batch
 from thresher.core.losses import get_loss
+from thresher.core.running_units import UnitChange
 from thresher.core.scores.metrics import Scores
 from thresher.core.scores.recent_margins import RecentMargins
 from thresher.errors import DataError, SettingsError
@@ -242,6 +243,14 @@ class OnlineEngine:
         """Learn from an incomplete mini-batch, at the end of the data."""
         with self._lock:
             self._loop.flush()
+
+    def change_units(self, change: UnitChange) -> None:
+        """Go on with features in other units: their sums become what the rows so far would give in these.
+
+        Gradients stay as they were. An incomplete mini-batch is learned first. The intercept moves with the centres.
+        """
+        with self._lock:
+            self._loop.change_units(*change)
 
     def margins(self, batch: Batch) -> NDArray[np.float64]:
         """The margins of the current model: (rows,), or (rows, outputs)."""

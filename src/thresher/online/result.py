@@ -14,6 +14,7 @@ from thresher import _native
 from thresher.core.feature_space import FeatureSpace, Hashing
 from thresher.core.labels import Targets
 from thresher.core.losses import get_loss
+from thresher.core.running_units import RunningUnits
 from thresher.core.sparse_scales import SparseScales
 from thresher.core.units import Units
 from thresher.errors import SettingsError
@@ -58,7 +59,7 @@ class Fitted:
         The calibration on held-out rows, for the orientation of the engine.
     choice : dict
         The facts of that choice.
-    units : Units or SparseScales, optional
+    units : Units, RunningUnits or SparseScales, optional
         The units in which features are learned; those of the selection are those of the data.
     facts : dict
         Further facts of the run, for the provenance.
@@ -80,7 +81,7 @@ class Fitted:
     choice: dict[str, Any] = field(default_factory=dict)
     facts: dict[str, Any] = field(default_factory=dict)
     in_order: bool = False
-    units: Units | SparseScales | None = None
+    units: Units | RunningUnits | SparseScales | None = None
     offset: float = 0.0
     calibrate: bool = True
     names: dict[int, bytes] = field(default_factory=dict)

@@ -15,11 +15,20 @@ from thresher.core.feature_space import Products
 from thresher.core.labels import Label, Targets, check_weighted_labels, class_weights
 from thresher.core.losses import get_loss
 from thresher.core.memory import DEFAULT_MEMORY, parse_size, show_size
+from thresher.core.running_units import RunningUnits
 from thresher.core.sparse_scales import SparseScales
 from thresher.core.storage.checkpoint import Checkpoint
 from thresher.core.units import Units
 from thresher.errors import DataError, SettingsError
-from thresher.online.column_units import read_scales, saved_units, scales_differ, standardizes, unit_room, units_state
+from thresher.online.column_units import (
+    follows_rows,
+    read_scales,
+    saved_units,
+    scales_differ,
+    standardizes,
+    unit_room,
+    units_state,
+)
 from thresher.online.engine import OnlineEngine, StateFullError
 from thresher.online.memory_plan import Plan, plan_for
 from thresher.online.pass_choice import PassChoice, ValidationRows, choice_state
@@ -38,6 +47,7 @@ from thresher.sources.transforms.watched import Watched
 
 if TYPE_CHECKING:
     from thresher.online.tuning import SuccessiveHalving
+    from thresher.sources.transforms.stream_units import StreamUnits
 
 log = logging.getLogger(__name__)
 
@@ -113,12 +123,14 @@ class OnlineRun(Run):
         if after is not None:
             after.check_same(self.settings, self.source.space)
         #: The units of features, and the rows in these units: read before the first row is learned.
-        self.units: Units | SparseScales | None = None if after is None else after.units
+        self.units: Units | RunningUnits | SparseScales | None = None if after is None else after.units
         self.training = self.source
+        self._following: StreamUnits | None = None  # the rows of a stream, in units that follow them
         self.settings = self._settled(self.settings)
         self.engine = make_engine(self.settings) if after is None else after.engine
         self.targets = Targets(loss, classes, multilabel=settings.multilabel) if after is None else after.targets
         self.passes_done = 0
+        self._passes_before = 1 if after is None else after.passes_done
         self.choice: PassChoice | None = None  # made once held-out rows are read
         self._saved_choice: dict[str, NDArray[Any]] = {}
         self._stream = stream
@@ -167,6 +179,9 @@ class OnlineRun(Run):
         """Find the units of features, in the rows that the first pass begins with, unless they are known."""
         if not self.settings.standardize or self.training is not self.source:
             return
+        if self._stream and follows_rows(self.settings, self.source):
+            self._follow()
+            return
         if self.source.dense_columns is None:
             from thresher.sources.transforms.scale_features import ScaledFeatures
 
@@ -183,6 +198,20 @@ class OnlineRun(Run):
             self.units = read_units(self._mixed(0), centred=self.settings.fit_intercept, room=self.plan.memory // 8)
         assert isinstance(self.units, Units)
         self.training = standardized(self.source, self.units)
+
+    def _follow(self) -> None:
+        """Let the units of a stream follow its rows, from the first one or from the units of a fit."""
+        from thresher.sources.transforms.stream_units import StreamUnits
+
+        columns, centred = self.source.dense_columns, self.settings.fit_intercept
+        assert columns is not None
+        if isinstance(self.units, Units):
+            rows = self.engine.rows // max(1, self._passes_before)
+            self.units = RunningUnits.after(self.units, rows, centred=centred)
+        elif self.units is None:
+            self.units = RunningUnits(columns.keys, centred=centred)
+        assert isinstance(self.units, RunningUnits)
+        self._following = StreamUnits(self.source, self.units)
 
     # ── the loop ─────────────────────────────────────────────────────────────────────────────────
 
@@ -279,12 +308,21 @@ class OnlineRun(Run):
         if self._order is not None:
             self._order.add(targets)
         try:
-            learn(self.engine, replace(batch, y=targets), where)
+            self._learn_rows(replace(batch, y=targets, y_indptr=None), where)
         except StateFullError as error:
             raise SettingsError(f"{error}{self._advised_memory(cursor)}") from None
         self.cursor = cursor
         self._rows_at_cursor = self.engine.rows
         self._features += batch.nnz
+
+    def _learn_rows(self, batch: Batch, where: Callable[[int], str]) -> None:
+        if self._following is None:
+            learn(self.engine, batch, where)
+            return
+        for begin, part, change in self._following.parts(batch):
+            if change is not None:
+                self.engine.change_units(change)
+            learn(self.engine, part, lambda row, begin=begin: where(begin + row))  # type: ignore[misc]
 
     def _check_class_weights(self) -> None:
         if self._weighted and self.targets.complete:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.core.batch import Batch
+from thresher.core.running_units import UnitChange
 from thresher.errors import DataError, SettingsError
 from thresher.online.dual_state import History
 from thresher.online.engine import OnlineEngine, StateFullError
@@ -170,6 +171,12 @@ class SuccessiveHalving:
         with self._lock:
             for candidate in self.candidates:
                 candidate.flush()
+
+    def change_units(self, change: UnitChange) -> None:
+        """Go on with features in other units."""
+        with self._lock:
+            for candidate in self.candidates:
+                candidate.change_units(change)
 
     def end_pass(self) -> None:
         """Note the end of a pass."""

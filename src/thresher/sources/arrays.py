@@ -216,6 +216,10 @@ class DenseSource(InMemory):
                 self._rows(rows, want_names=False)  # raises an error that says where
             yield block
 
+    def matrix_at(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """A copy of some rows, by their number."""
+        return np.array(self._matrix(rows), np.float64)
+
     def _with_order(self, order: NDArray[np.int64]) -> Source:
         return DenseSource(self.x, self.targets, self.weight, order, self.units)
 

@@ -7,7 +7,7 @@ def unit(column: np.ndarray, centred: bool = True) -> tuple[float, float]:
     """Centre and scale of a column."""
     n = len(column)
     values, counts = np.unique(column, return_counts=True)
-    common = values[counts > n / 2]
+    common = values[counts > 0.9 * n]
     mean = float(np.mean(column)) if centred else 0.0
     centre = float(common[0]) if len(common) and centred else mean
     scale = float(np.sqrt(np.mean((column - mean) ** 2)))

@@ -22,7 +22,7 @@ from thresher.sources.transforms.standardize import read_units, standardized
 from thresher.sources.transforms.weights import Weighted
 
 RNG = np.random.default_rng(0)
-X = np.stack([RNG.normal(50, 2, 90), RNG.integers(0, 2, 90), np.where(RNG.random(90) < 0.2, 1e5, 0)], axis=1)
+X = np.stack([RNG.normal(50, 2, 90), RNG.integers(0, 2, 90), np.where(RNG.random(90) < 0.07, 1e5, 0)], axis=1)
 COLOUR = np.array(["red", "green", "blue"])[RNG.integers(0, 3, 90)]
 Y = RNG.integers(0, 2, 90)
 NAMES = ["a", "b", "c"]

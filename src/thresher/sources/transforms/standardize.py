@@ -117,10 +117,10 @@ class Standardized(Wrapped):
         self, rows: int, start: Cursor, only: _native.KeyIndex | None, want_names: bool, want_labels: bool
     ) -> Iterator[tuple[Batch, Cursor]]:
         for batch, cursor in self.source._read(rows, start, only, want_names, want_labels):
-            converted = self._converted(batch) if len(batch) else batch
+            converted = self.converted(batch) if len(batch) else batch
             yield (converted if only is None else converted.keep(only)), cursor
 
-    def _converted(self, batch: Batch) -> Batch:
+    def converted(self, batch: Batch) -> Batch:
         """The batch with all values of the columns with a centre at the end of each row, and the others scaled."""
         names = batch.names
         words, first = (None, 0) if names is None else (names.words, len(names.prefixes))
