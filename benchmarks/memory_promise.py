@@ -128,7 +128,7 @@ def _fits(settings: list[tuple[tuple[str, Case], str]], memory: int, folder: Pat
         more = {**WAYS[way], **({"cache": str(cache)} if "cache" in WAYS[way] else {})}
         grown, planned = _fit(case, more, memory)
         if isinstance(grown, str):
-            within = re.search(r"^after \d+ rows|side by side|take about", grown) is not None
+            within = re.search(r"^after \d+ rows|side by side|take about|all that memory holds", grown) is not None
             beyond = "**" * (planned > 1.1 * memory * 2**20 + 2 * 2**20)
             cell = f"{beyond}refused in the run ({_mb(planned)}){beyond}" if within else "refused"
         else:

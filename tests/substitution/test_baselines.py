@@ -11,6 +11,7 @@ import pytest
 import thresher as th
 from tests.reference.substitution import slopes
 from tests.substitution.test_substitution import data, same, scaled, targets
+from thresher.errors import DataError
 from thresher.substitution.settings import STREAMING
 
 BASELINES = STREAMING[1:]
@@ -40,6 +41,18 @@ def test_grafting_ends_at_the_optimum_of_its_penalty(loss: str) -> None:
     assert np.allclose(gradient[inside], -lam * np.sign(w[inside]), rtol=1e-2)
     light = run(x, y, "grafting-light", k=60, loss=loss, lam=lam, scans=20)
     assert np.allclose(weights_of(light, 60, x), w, atol=0.02)
+
+
+@pytest.mark.parametrize("method", ["grafting", "grafting-light", "naive-l1", "alpha-investing"])
+def test_columns_that_memory_does_not_hold_are_refused(method: str) -> None:
+    """A penalty or a test admits any number of columns; k limits only the answer."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(2000, 60)).astype(np.float32)
+    y = np.where(x.sum(axis=1) + rng.normal(size=2000) > 0, 1, -1)
+    more = {"lam": 1e-6} if method != "alpha-investing" else {}
+    with pytest.raises(DataError, match=r"keeps more than \d+ columns of 2000 rows, all that memory holds"):
+        th.select(x, y, k=5, method=method, memory="2MB", **more)
+    assert len(th.select(x, y, k=5, method=method, memory="16MB", **more)) == 5
 
 
 def test_naive_l0_moves_only_what_arrives() -> None:

@@ -36,10 +36,16 @@ def make_problem(
     stream: FeatureStream,
     pool: _native.ThreadPool,
     keep: Ids | None = None,
+    most: int | None = None,
 ) -> StreamProblem:
-    """The problem that ``settings.method`` solves for these targets; Online Substitution never leaves out ``keep``."""
+    """The problem that ``settings.method`` solves for these targets.
+
+    Online Substitution never leaves out ``keep``. A baseline keeps at most ``most`` features.
+    """
     if settings.method != "os":
-        return BASELINES[settings.method](settings, targets, pool)
+        problem = BASELINES[settings.method](settings, targets, pool)
+        problem.limit = most
+        return problem
     if settings.asynchronous:
         kind = AsynchronousProblem if settings.staleness is None else SimulatedProblem
         return kind(settings, targets, features_not_kept(settings, stream))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import dataclass
 
@@ -12,6 +13,12 @@ from thresher.sources.base import Source
 from thresher.substitution.arriving.feature_stream import FeatureStream, block_for
 from thresher.substitution.settings import SubstitutionSettings
 from thresher.working_set.memory_plan import WorkingSetPlan, rows_in_plan
+
+#: Bytes of a value of a kept column: 4, and 4 of its copy in the answer. Grafting's solver has one more; alpha-investing
+#: has an orthogonal basis, twice while it grows, and a least-squares problem at the end.
+_BASELINE_VALUE, _VALUES = 9, {"grafting": 13, "alpha-investing": 41}
+#: Bytes of a pair of columns in the curvature matrix of grafting, its copy in a model and its factor.
+_CURVATURE = 20
 
 
 @dataclass(frozen=True)
@@ -68,18 +75,40 @@ class StreamPlan:
                 f"{', with what reading needs' if self.reading else ''}: allow at least "
                 f"{show_size(held + self.column)} of memory, or keep fewer features"
             )
-        return min(block, (self.memory - held) // self.column)
+        # Baselines may keep more than k columns: they share what is left with the block.
+        left = self.memory - held if self.settings.method == "os" else (self.memory - held) // 2
+        return max(1, min(block, left // self.column))
 
     @property
     def kept(self) -> int:
         """Bytes of the k columns, their inner products, and the vectors over the rows."""
         rows, outputs, k = self.rows, self.outputs, self.k
+        vectors = 8 * rows * (2 + 5 * outputs)
+        if self.settings.method != "os":  # each output has features of its own, and one more arrives
+            value, pair = self._baseline_bytes
+            return outputs * (value * rows * (k + 1) + pair * (k + 1) ** 2) + vectors
         sets = outputs if self.settings.per_class else 1
         # A sparse column is kept twice, with and without its zeros: at most a fourth more. If arrivals share steps, it
         # is kept once, and inner products are not kept; the final fit has the columns with their zeros beside them.
         shared = self.settings.candidates()[0].arrivals != 1
         columns = 9 * rows * k if shared else 5 * rows * k + 8 * k**2
-        return sets * columns + 8 * rows * (2 + 5 * outputs)
+        return sets * columns + vectors
+
+    @property
+    def _baseline_bytes(self) -> tuple[int, int]:
+        """The bytes of a value of a kept column, and of a pair of columns."""
+        method = self.settings.method
+        return _VALUES.get(method, _BASELINE_VALUE), _CURVATURE if method == "grafting" else 0
+
+    def most_kept(self, block: int) -> int | None:
+        """The most features that a baseline may keep for an output before the end; None: no limit."""
+        if self.memory is None:
+            return None
+        value, pair = self._baseline_bytes
+        room = (self.memory - self.columns - self.reading - block * self.column - 16 * self.rows) // self.outputs
+        room -= 40 * self.rows
+        line = value * self.rows
+        return int(2 * room / (line + math.sqrt(line**2 + 4 * pair * max(0, room))))
 
     @property
     def column(self) -> int:

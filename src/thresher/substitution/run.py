@@ -121,7 +121,8 @@ class SubstitutionRun(Run):
         )
 
     def _make_problem(self, settings: SubstitutionSettings, targets: Targets) -> StreamProblem:
-        return make_problem(settings, targets, self.stream, self.pool, self._keep)
+        most = self._plan.most_kept(self._block)
+        return make_problem(settings, targets, self.stream, self.pool, self._keep, most)
 
     @property
     def _keep(self) -> Ids | None:

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from thresher import _native
 from thresher.columns.types import Floats, Ids
 from thresher.core.losses import get_loss
+from thresher.errors import SettingsError
 from thresher.substitution.problem import BlockwiseProblem, Kept, Targets
-from thresher.substitution.settings import SubstitutionSettings
+from thresher.substitution.settings import PENALISED, SubstitutionSettings
 
 
 class Baseline(BlockwiseProblem, ABC):
@@ -40,6 +41,8 @@ class Baseline(BlockwiseProblem, ABC):
         #: The penalty, and two numbers that a method may use.
         self.numbers = np.array([settings.lam or 0.0, 0.0, 0.0])
         self.most_kept = 0
+        #: The most features that memory holds.
+        self.limit: int | None = None
 
     def solve(self) -> None:
         """Process the features of the block one by one."""
@@ -88,9 +91,17 @@ class Baseline(BlockwiseProblem, ABC):
 
     def keep(self, id: int, column: NDArray[np.float32], weight: float) -> None:
         """Keep one more feature."""
-        if len(self.ids) == len(self._buffer):
-            more = np.empty((max(16, len(self.ids)), len(self.y)), np.float32)
-            self._buffer = np.concatenate([self._buffer, more])
+        kept = len(self.ids)
+        if kept == self.limit:
+            smaller = "a larger `lam`, " if self.settings.method in PENALISED else ""
+            raise SettingsError(
+                f"{self.settings.method} keeps more than {kept} columns of {len(self.y)} rows, all that memory holds: "
+                f"pass more `memory`, {smaller}or the method os, which keeps at most `k`"
+            )
+        if kept == len(self._buffer):
+            more = max(16, kept // 4)
+            more = more if self.limit is None else min(more, self.limit - kept)
+            self._buffer = np.concatenate([self._buffer, np.empty((more, len(self.y)), np.float32)])
         self._buffer[len(self.ids)] = column
         self.ids.append(id)
         self.scales = np.append(self.scales, self.scale(column))
