@@ -14,8 +14,8 @@ from thresher.substitution.arriving.feature_stream import FeatureStream, block_f
 from thresher.substitution.settings import SubstitutionSettings
 from thresher.working_set.memory_plan import WorkingSetPlan, rows_in_plan
 
-#: Bytes of a value of a kept column: 4, and 4 of its copy in the answer. Grafting's solver has one more; alpha-investing
-#: has an orthogonal basis, twice while it grows, and a least-squares problem at the end.
+#: Bytes of a value of a kept column: 4, and 4 of its copy in the answer. Grafting's solver has one more.
+#: Alpha-investing has an orthogonal basis, twice while it grows, and a least-squares problem at the end.
 _BASELINE_VALUE, _VALUES = 9, {"grafting": 13, "alpha-investing": 41}
 #: Bytes of a pair of columns in the curvature matrix of grafting, its copy in a model and its factor.
 _CURVATURE = 20

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import thresher as th
+from tests.reference.sources.permutation import permuted
 from tests.sources.reading import exactly, joined, read
 from thresher.core.batch import Cursor
 from thresher.core.memory import ReadLimits
@@ -27,6 +28,21 @@ from thresher.sources.transforms.shuffle import Permutation, Permuted
 def test_a_permutation_has_every_number_once(n: int, seed: int) -> None:
     order = Permutation(n, seed)
     assert sorted(order[i] for i in range(n)) == list(range(n))
+
+
+@given(n=st.integers(1, 2**62), seed=st.integers(-(2**63), 2**64 - 1), data=st.data())
+def test_numbers_are_those_of_the_twin(n: int, seed: int, data: st.DataObject) -> None:
+    """Also where blocks are so many that words wrap around."""
+    places = data.draw(st.lists(st.integers(0, n - 1), max_size=20))
+    found = Permutation(n, seed).take(np.array(places, np.int64))
+    assert found.tolist() == [permuted(i, n, seed) for i in places]
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 16, 17, 100, 257, 1000])
+def test_all_numbers_together_are_those_of_the_twin(n: int) -> None:
+    found = Permutation(n, n).take(np.arange(n)).tolist()
+    assert found == [permuted(i, n, n) for i in range(n)]
+    assert sorted(found) == list(range(n))
 
 
 def test_permutations_are_random() -> None:
