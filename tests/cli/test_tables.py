@@ -54,6 +54,9 @@ def test_warnings_follow_the_guess(tables: Path, tmp_path: Path) -> None:
     shown = program("select", tmp_path / "ids.csv", "--target", "y", "-k", 5, "--ignored", "id")
     assert "inferred" in shown.stderr
     assert "identifier" not in shown.stderr
+    twice = program("select", tmp_path / "ids.csv", "--target", "y", "-k", 5, "--ignored", "id", "--ignored", "1")
+    assert twice.returncode == 0, twice.stderr
+    assert "identifier" not in twice.stderr  # the last one does not replace the first
 
 
 def test_a_ready_schema(tables: Path) -> None:

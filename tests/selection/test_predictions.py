@@ -115,7 +115,7 @@ def test_identifiers(model: th.Selection, tmp_path: Path) -> None:
         model.predictions(one, id_column="key")
     with pytest.raises(SettingsError, match="no names of records"):
         model.predictions(one, ids=["record"])
-    with pytest.raises(SettingsError, match="ids must be some of file, line, record"):
+    with pytest.raises(SettingsError, match=r"`ids` must be some of file, line, record.*`id_column`"):
         model.predictions(one, ids=["row"])
 
 

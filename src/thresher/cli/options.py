@@ -205,6 +205,11 @@ def whole_numbers(text: str) -> list[int]:
         raise SettingsError(f"--kmer must be an integer, or several as 8,12, got {text!r}") from None
 
 
+def all_words(texts: list[str]) -> list[str]:
+    """The words of an option that may be repeated: ``--ignored a,b --ignored c``."""
+    return [word for text in texts for word in words(text)]
+
+
 def words(text: str) -> list[str]:
     """Parse ``a,b`` to a list of words."""
     return [word.strip() for word in text.split(",")]

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from thresher.cli.main import panel, with_options
-from thresher.cli.options import whole_numbers, words
+from thresher.cli.options import all_words, whole_numbers, words
 
 _SEQUENCES = "FASTA and FASTQ"
 _TABLES, _TEXTS = "Tables: CSV, TSV, JSON lines, Parquet, Arrow", "Text"
@@ -61,20 +61,22 @@ def _table_options(
     ] = None,
     weight: Annotated[str | None, typer.Option(help="The column with the weight of each row.")] = None,
     numeric: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(help="Numeric columns; default: inferred.", metavar="A,B"),
     ] = None,
     categorical: Annotated[
-        str | None, typer.Option(help="Categorical columns; features are column=value.", metavar="A,B")
+        list[str] | None, typer.Option(help="Categorical columns; features are column=value.", metavar="A,B")
     ] = None,
     times: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(help="Columns of dates or times; features are year, month, weekday, hour.", metavar="A,B"),
     ] = None,
     texts: Annotated[
-        str | None, typer.Option(help="Columns of texts; features are column=word.", metavar="A,B")
+        list[str] | None, typer.Option(help="Columns of texts; features are column=word.", metavar="A,B")
     ] = None,
-    ignored: Annotated[str | None, typer.Option(help="Columns to ignore.", metavar="A,B")] = None,
+    ignored: Annotated[
+        list[str] | None, typer.Option(help="Columns to ignore; may be repeated.", metavar="A,B")
+    ] = None,
     others: Annotated[str | None, typer.Option(help="Columns not listed: guess (default) or ignore.")] = None,
     bins: Annotated[
         str | None,
@@ -133,11 +135,11 @@ with_reading_options = with_options(
     _text_options,
     convert={
         "kmer": whole_numbers,
-        "numeric": words,
-        "categorical": words,
-        "times": words,
-        "texts": words,
-        "ignored": words,
+        "numeric": all_words,
+        "categorical": all_words,
+        "times": all_words,
+        "texts": all_words,
+        "ignored": all_words,
         "names": words,
         "delimiter": _separator,
         "quote": _separator,

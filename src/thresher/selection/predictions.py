@@ -35,7 +35,9 @@ def prediction_tables(
     unless all do, as a warning if none does: every prediction is then the same.
     """
     if unknown := [name for name in ids if name not in IDS]:
-        raise SettingsError(f"ids must be some of {', '.join(IDS)}, got {unknown[0]!r}")
+        raise SettingsError(
+            f"`ids` must be some of {', '.join(IDS)}, got {unknown[0]!r}: name a column of the data as `id_column`"
+        )
     if "record" in ids and id_column is not None:
         raise SettingsError("rows have the name of a record or a column to identify them, not both")
     if output == "probability":

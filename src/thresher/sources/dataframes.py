@@ -181,7 +181,9 @@ class TableSource(InMemory):
         rows = self.table.slice(0, SAMPLE_ROWS)
         target = None if self.y is None else label_values(self.y[:SAMPLE_ROWS])
         columns = dict(zip(self._names, rows.columns, strict=True))
-        names = [name for name in self._names if name not in self._left_out]
+        texts = {self.encoder.text} if isinstance(self.encoder, NgramEncoder) else set(self.text_columns)
+        # No two texts are equal, as a rule.
+        names = [name for name in self._names if name not in self._left_out | texts]
         return list(column_warnings(Where(None), columns, names, target))
 
     def describe(self) -> str:

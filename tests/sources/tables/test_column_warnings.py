@@ -64,6 +64,12 @@ def test_whole_numbers_that_fill_half_of_their_range_count_up() -> None:
     assert not is_id(with_repeats(PERMUTED, 3), "user_id")
 
 
+def test_distinct_texts_are_no_identifiers() -> None:
+    """The words of a list of texts are the features."""
+    texts = [f"film {i}" for i in range(200)]
+    assert not as_source(texts, np.arange(200) % 2).warnings()
+
+
 def test_years_and_measurements_and_sentences_are_no_identifiers() -> None:
     assert not is_id(np.arange(1700, 2009))
     assert is_id(np.arange(1700, 2009), "id")
