@@ -29,6 +29,15 @@ def numbers(classes, n=900):
     return X, signal if not classes else np.digitize(signal, np.quantile(signal, np.arange(1, classes) / classes))
 
 
+def sequences(motif, n=60, letters=200):
+    """Random records that have a motif somewhere."""
+    rng = np.random.default_rng(len(motif) + ord(motif[0]))
+    for i in range(n):
+        record = "".join(rng.choice(list("ACGT"), letters))
+        at = rng.integers(letters - len(motif))
+        yield f">{motif[:2]}{i % 12}\n{record[:at]}{motif}{record[at + len(motif) :]}\n"
+
+
 def make_reports(folder):
     """Write all reports; yields their names and paths."""
     words, labels = texts()
@@ -44,6 +53,12 @@ def make_reports(folder):
         "sparse-rf": (X[:300], y[:300], {"holdout": 0.3, "method": "sparse-rf", "max_iter": 3}),
         "fdr": (*numbers(2), {"k": 10, "holdout": 0.3, "fdr": 0.4}),
     }
+    for label, motif in (("coli", "ACGTTGCAACGT"), ("subtilis", "GGGTTTCCCAAA")):
+        (folder / f"{label}.fa").write_text("".join(sequences(motif)))
+    genomes = sorted(folder.glob("*.fa"))
+    kmers = th.select(th.scan_fasta(genomes, kmer=8, canonical=True), k=30)
+    kmers.report(genomes, path=folder / "kmers.html", genome=genomes)
+    yield "kmers", folder / "kmers.html"
     for name, (data, target, settings) in fits.items():
         path = folder / f"{name}.html"
         th.select(data, target, report=path, **settings)

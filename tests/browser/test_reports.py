@@ -44,7 +44,20 @@ def browser():
     driver.quit()
 
 
-NAMES = ("text", "auto-k", "several", "regression", "b-arda", "fgm", "os", "sparse-rf", "fdr", "many", "hostile")
+NAMES = (
+    "text",
+    "auto-k",
+    "several",
+    "regression",
+    "b-arda",
+    "fgm",
+    "os",
+    "sparse-rf",
+    "fdr",
+    "kmers",
+    "many",
+    "hostile",
+)
 
 
 def show(browser, path, width=1280, dark=False):

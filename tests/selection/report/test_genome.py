@@ -52,6 +52,7 @@ def test_positional_kmers_know_their_places(tmp_path):
 def test_the_command(tmp_path, monkeypatch):
     written = []
     monkeypatch.setattr(report, "check_library", lambda: None)
+    monkeypatch.setattr(report, "prepare_library", lambda: None)
     monkeypatch.setattr(report, "write_report", lambda path, data: written.append(data))
     model, _ = kmers(tmp_path, {"ACGTT": 1.0}, kmer=5)
     model.save(tmp_path / "m.thr")

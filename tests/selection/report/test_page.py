@@ -12,8 +12,8 @@ import thresher as th
 from tests.selection.makers import make
 from tests.selection.report.samples import FACTS, HOSTILE, binary
 from thresher.cli.main import make_app
-from thresher.errors import MissingExtraError, SettingsError
-from thresher.selection.report import library
+from thresher.errors import DataError, MissingExtraError, SettingsError
+from thresher.selection.report import library, report, run_report
 from thresher.selection.report import page as pages
 from thresher.selection.report.page import MOST, page, report_data, write_report
 
@@ -25,6 +25,8 @@ SCRIPT = 950_000
 def script(monkeypatch):
     """No chart library: to bundle it takes seconds."""
     monkeypatch.setattr(pages, "library_script", lambda: "/*" + "x" * (SCRIPT - 4) + "*/")
+    for module in (report, run_report):
+        monkeypatch.setattr(module, "prepare_library", lambda: None)
 
 
 class Elements(HTMLParser):
@@ -116,6 +118,46 @@ def test_the_script_is_bundled_once(monkeypatch, tmp_path):
     assert library.library_script() == "script"  # without a place to keep it
 
 
+def test_the_script_is_bundled_while_the_fit_goes_on(monkeypatch, tmp_path):
+    begun = []
+    monkeypatch.setattr(library, "user_folder", lambda: str(tmp_path))
+    monkeypatch.setattr(library, "_background", begun)
+    monkeypatch.setattr(library, "_BUNDLE", "print('</script>')")
+    library.prepare_library()
+    library.prepare_library()
+    assert len(begun) == 1
+    monkeypatch.setattr(library, "_bundled", lambda: pytest.fail("a second time"))
+    script = library.library_script()
+    assert "<\\/script>" in script
+    assert begun == []
+    library.prepare_library()  # it is in the cache now
+    assert begun == []
+    assert library.library_script() == script
+
+
+def test_a_bundling_that_was_interrupted_is_begun_again(monkeypatch, tmp_path):
+    monkeypatch.setattr(library, "user_folder", lambda: str(tmp_path))
+    monkeypatch.setattr(library, "_background", [])
+    monkeypatch.setattr(library, "_BUNDLE", "raise SystemExit('no such thing')")
+    library.prepare_library()
+    monkeypatch.setattr(library, "_bundled", lambda: "script")
+    assert library.library_script() == "script"
+    monkeypatch.undo()
+    monkeypatch.setattr(library, "_BUNDLE", "raise SystemExit('no such thing')")
+    with pytest.raises(MissingExtraError, match="no such thing"):
+        library._bundled()
+
+
+def test_a_fit_begins_to_bundle_with_its_first_rows(monkeypatch, tmp_path):
+    calls = []
+    monkeypatch.setattr(run_report, "prepare_library", lambda: calls.append(1))
+    with pytest.raises(DataError):
+        th.select(tmp_path / "absent.csv", target="y", k=2, report=tmp_path / "r.html")
+    assert not calls
+    th.select(write_table(tmp_path / "t.csv"), target="y", k=2, passes=1, report=tmp_path / "r.html")
+    assert calls
+
+
 def write_table(path, n=400):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, 6))
@@ -151,8 +193,6 @@ def test_commands(tmp_path):
 
 
 def test_interim_reports(tmp_path, monkeypatch):
-    from thresher.selection.report import run_report
-
     written = []
     original = run_report.write_report
     monkeypatch.setattr(run_report.time, "monotonic", iter(range(0, 10_000_000, 40)).__next__)

@@ -150,6 +150,7 @@ def test_data_that_was_learned_is_said_to_be(tmp_path, monkeypatch):
 
     said = []
     monkeypatch.setattr(report, "check_library", lambda: None)
+    monkeypatch.setattr(report, "prepare_library", lambda: None)
     monkeypatch.setattr(report, "write_report", lambda path, data: said.append(data["headline"]["sentence"]))
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 4))

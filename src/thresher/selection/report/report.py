@@ -11,7 +11,7 @@ from thresher.core.storage.atomic import check_not_read, check_writable
 from thresher.display import shown_path
 from thresher.selection.export.bed import kmers_of
 from thresher.selection.report.genome import located
-from thresher.selection.report.library import check_library
+from thresher.selection.report.library import check_library, prepare_library
 from thresher.selection.report.page import report_data, write_report
 from thresher.selection.report.rows import RowViews
 from thresher.selection.scoring import evaluate
@@ -32,8 +32,8 @@ def make_report(
     **reading: Any,
 ) -> None:
     """Write the report of a selection; labelled ``data`` adds the views that need rows. See `Selection.report`."""
-    check_library()
     check_writable(path)
+    check_library()
     if genome is not None:
         kmers_of(selection)  # an error before the data is read
         check_not_read(path, [part.path for part in find_parts(genome)])
@@ -42,6 +42,7 @@ def make_report(
         rows = RowViews(selection)
         source = as_source(data, y, like=selection.like, **reading)
         check_not_read(path, source.files())
+        prepare_library()
         same = source.describe() == selection.provenance.get("data")
         of = "rows of the data that it was learned from" if same else f"rows of {shown_path(source.describe())}"
         source = source if watch is None else Watched(source, watch, "scoring")

@@ -12,7 +12,7 @@ from thresher.core.interim import Callback, Interim
 from thresher.core.memory import Watch
 from thresher.core.storage.atomic import check_writable
 from thresher.errors import UnwritableError
-from thresher.selection.report.library import check_library
+from thresher.selection.report.library import check_library, prepare_library
 from thresher.selection.report.page import report_data, write_report
 from thresher.selection.report.rows import RowViews
 from thresher.selection.selection import Selection
@@ -39,8 +39,8 @@ class RunReport:
     """
 
     def __init__(self, path: str | os.PathLike[str], every: float, command: str | None = None) -> None:
-        check_library()
         check_writable(path)
+        check_library()
         self.facts: dict[str, Any] = {}
         self._path, self._every, self._command = path, max(1.0, every), command
         self._last = time.monotonic()
@@ -49,6 +49,7 @@ class RunReport:
         """A callback that calls another one first, and writes an interim report if it is time."""
 
         def call(interim: Interim) -> bool | None:
+            prepare_library()  # the data can be read: there will be a report
             ended = None if callback is None else callback(interim)
             if time.monotonic() - self._last >= self._every:
                 self._write_interim(interim)
