@@ -30,6 +30,7 @@ COMPARISONS = (
     "first_file",
     "first_file_defaults",
     "any_scale",
+    "any_scale_cost",
     "which_method",
     "calibration",
     "right_k",

@@ -90,12 +90,12 @@ def cases(folder: Path) -> Iterator[Case]:
         (write_hard(folder / "hard", rows=ROWS).path("train", "vw"),),
         {"k": 100},
     )
-    criteo = _plain(data / "criteo_kaggle_tiny.tsv.xz", folder)
+    criteo = plain(data / "criteo_kaggle_tiny.tsv.xz", folder)
     yield Case("click logs", "criteo_kaggle_tiny", (criteo,), {"k": 100, "schema": "criteo"})
     yield Case("texts", "reuters_acq", (unpacked(folder, "reuters_acq.train.svm"),), {"k": 100})
     yield Case("texts", "farm_ads", (unpacked(folder, "farm_ads.train.svm"),), {"k": 100})
     genomes = [
-        _plain(data / "genomes15" / f"{name}.fa.xz", folder) for name in ("escherichia_coli", "bacillus_anthracis")
+        plain(data / "genomes15" / f"{name}.fa.xz", folder) for name in ("escherichia_coli", "bacillus_anthracis")
     ]
     yield Case("k-mers", "two genomes, 8-mers", (genomes,), {"k": 100, "kmer": 8, "fragments": 200})
     for name in ("gisette_valid1000", "arcene", "allaml"):
@@ -109,7 +109,8 @@ def cases(folder: Path) -> Iterator[Case]:
         yield Case("numbers", "cpu_act", (found["X"], found["y"]), {"k": 10, "task": "numbers"}, dense=True)
 
 
-def _plain(path: Path, folder: Path) -> Path:
+def plain(path: Path, folder: Path) -> Path:
+    """A file, decompressed into a folder."""
     plain = folder / path.stem
     plain.write_bytes(lzma.decompress(path.read_bytes()))
     return plain

@@ -42,6 +42,18 @@ def test_raw_columns_are_as_good_as_standardised_ones(method: str) -> None:
 
 
 @pytest.mark.parametrize("method", ["mission", "b-arda"])
+def test_columns_standardised_beforehand_give_the_same_answer(method: str) -> None:
+    raw = np.where(np.random.default_rng(1).random(X.shape) < np.linspace(0, 0.85, 12), 0.0, RAW)  # many zeros
+    scaled = (raw - raw.mean(axis=0)) / raw.std(axis=0)
+    once: dict[str, Any] = {**HOW, "passes": 1, "refit": False}
+    for own, other in ((once, {**once, "standardize": False}), (HOW, HOW)):
+        one, two = th.select(raw, Y, method=method, **own), th.select(scaled, Y, method=method, **other)
+        assert one.names == two.names
+        theirs = two.weights if two.scales is None else two.standardized_weights
+        np.testing.assert_allclose(one.standardized_weights, theirs, rtol=1e-3, atol=1e-6)
+
+
+@pytest.mark.parametrize("method", ["mission", "b-arda"])
 @examples(6)
 @given(powers=st.lists(st.integers(-20, 20), min_size=12, max_size=12), auto=st.booleans())
 def test_powers_of_two_change_no_bit(method: str, powers: list[int], auto: bool) -> None:
