@@ -1,6 +1,6 @@
 """Columns in any unit: raw columns beside standardised ones, and what a change of units or of the origin changes.
 
-THRESHER_DATASETS=FOLDER python -m benchmarks.any_scale [units | table | sparse | raw [SEEDS] [DATA,DATA]]
+THRESHER_DATASETS=FOLDER python -m benchmarks.any_scale [units | table | sparse | streams | raw [SEEDS] [DATA,DATA]]
 
 With THRESHER_CELLS=FILE, accuracies and tables are kept in this file, and those that it has are not measured again:
 pieces may run in any order and side by side, with the names of data sets, before the whole is written.
@@ -38,6 +38,8 @@ SEEDS, LONG_SEEDS = 10, 2
 WAYS: dict[str, dict[str, Any]] = {"auto": {}, "1": {"passes": 1, "refit": False}}
 #: The powers of two that columns are multiplied by, and their shifts in standard deviations.
 POWERS, SHIFTS, UNITS_K, UNITS_SEEDS = 20, 1000, 20, 3
+#: Rows in a call of `partial_fit`.
+CALL = 100
 #: The rows of the table of counts.
 CLICKS, CLICK_SEEDS = 20_000, 3
 #: Rows of the sparse files, words in all and in a row, deciding words, and large numbers in all and in a row.
@@ -102,8 +104,8 @@ def raw(seeds: int = SEEDS, names: Sequence[str] = (*SMALL, *WIDE, *LONG)) -> st
     return (
         "### Raw columns\n\nTest accuracy. *raw*: the columns as they come, with the defaults; *as it is*: the same "
         "with `standardize=False`; *scaled*: the same after scikit-learn's StandardScaler, with `standardize=False`. "
-        "*scaled, units*: scaled, with the defaults. *raw - scaled*: in points, with the standard error of its mean "
-        "over the seeds. With passes 1 these differ by rounding, and by columns of which more than nine tenths have one "
+        "*scaled, units*: scaled, with the defaults. *raw - scaled*: in points, with the standard error of its "
+        "mean over the seeds. With passes 1 these differ by rounding, and by columns of which more than nine tenths have one "
         "value. With *auto* they hold out other rows, too: those of *raw*, as those of *scaled, units*, follow from "
         "values rounded in units of their own. Passes *auto* are the defaults; with 1, `refit=False`. Column j of "
         "cod_rna is multiplied by 10^((j mod 7) - 3). k is 20 and 100, or all columns.\n\n" + table(header, lines)
@@ -185,6 +187,39 @@ def sparse(seeds: Sequence[int]) -> str:
         f"which do not. How many of the deciding words are among the first {DECIDING} features of 100, {len(seeds)} "
         "seeds; *as it is*: `standardize=False`.\n\n"
         + table(["file", "method", *(f"{kind}, passes {way}" for way in WAYS for kind in ("as it is", "raw"))], lines)
+    )
+
+
+def streams(seeds: Sequence[int]) -> str:
+    """The test accuracy of `partial_fit` beside that of a fit that knows the units before the first row."""
+    lines = []
+    with tempfile.TemporaryDirectory() as folder:
+        for task in tasks(Path(folder), (*SMALL, "madelon", "cod_rna")):
+            cells: list[object] = [task.name, min(SIZES[0], task.x.shape[1])]
+            for estimator in (th.MissionClassifier, th.BudgetedClassifier):
+                scores: dict[str, list[float]] = {"as it is": [], "follows": [], "fit": []}
+                for seed in seeds[:LONG_SEEDS] if task.name in LONG else seeds:
+                    order = np.random.default_rng(seed).permutation(len(task.y))
+                    x, y = task.x[order], task.y[order]
+                    shared = {"k": cells[1], "random_state": seed}
+                    for kind, standardize in (("as it is", False), ("follows", True)):
+                        stream = estimator(standardize=standardize, **shared)
+                        for begin in range(0, len(y), CALL):
+                            part = slice(begin, begin + CALL)
+                            stream.partial_fit(x[part], y[part], classes=np.unique(y))
+                        scores[kind].append(stream.score(task.held, task.held_y))
+                    whole = estimator(passes=1, refit=False, shuffle=False, **shared).fit(x, y)
+                    scores["fit"].append(whole.score(task.held, task.held_y))
+                cells += [f"{statistics.mean(found):.3f}" for found in scores.values()]
+            lines.append(cells)
+            print(*lines[-1], file=sys.stderr, flush=True)
+    ways = ("as it is", "follows", "fit")
+    header = ["data", "k", *(f"{method}, {way}" for method in METHODS for way in ways)]
+    return (
+        f"### Streams\n\nTest accuracy after `partial_fit` with raw columns, {CALL} rows a call, in {len(seeds)} random "
+        "orders: *as it is*, and with `standardize=True`, where units *follow* the rows; *fit*: one pass over the same "
+        "rows in the same order with the defaults, which read the units before the first row.\n\n"
+        + table(header, lines)
     )
 
 
@@ -277,6 +312,7 @@ PIECES: dict[str, Callable[[], str]] = {
     "units": lambda: str(_kept("units", lambda: units(range(UNITS_SEEDS)))),
     "table": lambda: str(_kept("table", lambda: clicks(range(CLICK_SEEDS)))),
     "sparse": lambda: str(_kept("sparse", lambda: sparse(range(CLICK_SEEDS)))),
+    "streams": lambda: str(_kept("streams", lambda: streams(range(SEEDS)))),
 }
 
 if __name__ == "__main__":
