@@ -18,6 +18,8 @@ from thresher.sources.transforms.holdout import Split
 #: Bytes of a feature of a sampled row: its key, value and number of copies. While the sample is made, it takes four
 #: times as many: there are up to twice the rows, and those that stay are copied.
 FEATURE_BYTES = 16
+#: A feature of fewer sampled rows is rare.
+_RARE = 30
 #: Salts of the names of decoys, and of the choice of one among the copies of a feature.
 _NAMED, _COPY = 0x2545F4914F6CDD1D, 0xD6E8FEB86659FD93
 
@@ -27,7 +29,9 @@ class RowSample:
 
     A feature of the sample stands for as many features of the data as it would otherwise be too frequent: it has that
     number of *copies*, and a row draws one of them. So decoys of each frequency are about as many as features are,
-    although most rare features are in no sampled row. A column that every row has is one decoy.
+    although most rare features are in no sampled row. A column that every row has is one decoy. Features of fewer than
+    30 sampled rows are dealt out among these rows anew each time one is drawn: decoys that always stand in the same few
+    rows would share one effect, of which a fit selects one.
 
     Parameters
     ----------
@@ -76,6 +80,7 @@ class RowSample:
         self.words, self.rows = self.words[order[:stay]], self.rows.take(order[:stay])
 
     def _copies(self, source: Source) -> NDArray[np.uint32]:
+        """The number of copies of each feature of each row; 0 of a rare feature, whose copies are in ``rare``."""
         keys, number, sampled = np.unique(self.rows.keys, return_inverse=True, return_counts=True)
         present = np.zeros(len(keys), np.int64)
         for batch, _ in source.batches(keys=keys, want_labels=False):
@@ -83,8 +88,11 @@ class RowSample:
         frequency = sampled * (self.total_rows / max(1, len(self.words)))
         copies = np.maximum(1, np.rint(frequency / np.maximum(1, present))).astype(np.uint32)
         if source.dense_columns is not None:
-            copies[np.isin(keys, source.dense_columns.keys)] = 1
-        return copies[number]
+            dense = np.isin(keys, source.dense_columns.keys)
+            copies[dense], sampled[dense] = 1, _RARE
+        rare = (sampled < _RARE)[number]
+        self.rare, self.rare_copies = np.flatnonzero(rare), copies[number[rare]]
+        return np.where(rare, np.uint32(0), copies[number])
 
     def of(self, batch: Batch, number: int) -> Batch:
         """The decoys of the rows of a batch, in one of many draws: features alone."""
@@ -95,19 +103,26 @@ class RowSample:
         else:
             drawn = _native.hash_keys(words, number + 1) >> np.uint64(32)
             at = (drawn * np.uint64(len(self.words)) >> np.uint64(32)).astype(np.int64)
-        indptr, keys, values, _ = _native.take_rows(*self._features, None, at)
-        lengths = np.diff(indptr)
-        starts = np.repeat(self.rows.indptr[at] - indptr[:-1], lengths)
-        copies = self.copies[np.arange(len(keys)) + starts].astype(np.uint64)
-        chance = _native.hash_keys(keys ^ np.repeat(words, lengths), _COPY) >> np.uint64(32)
-        return Batch(indptr, decoy_keys(keys, chance * copies >> np.uint64(32)), values)
+        lengths = np.diff(self.rows.indptr)[at]
+        indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+        entry = np.arange(indptr[-1]) + np.repeat(self.rows.indptr[at] - indptr[:-1], lengths)
+        copies = self.copies[entry]
+        chance = _native.hash_keys(
+            np.repeat(words, lengths)
+            + np.arange(1, len(entry) + 1, dtype=np.uint64)
+            - np.repeat(indptr[:-1], lengths).astype(np.uint64),
+            _COPY,
+        )
+        if len(rare := np.flatnonzero(copies == 0)):
+            which = (chance[rare] >> np.uint64(32)) * np.uint64(len(self.rare)) >> np.uint64(32)
+            entry[rare], copies[rare] = self.rare[which], self.rare_copies[which]
+            chance[rare] = _native.hash_keys(chance[rare], _COPY)
+        number_of = (chance >> np.uint64(32)) * copies.astype(np.uint64) >> np.uint64(32)
+        values = None if self.rows.values is None else self.rows.values[entry]
+        return Batch(indptr, decoy_keys(self.rows.keys[entry], number_of), values)
 
     def _words(self, batch: Batch) -> NDArray[np.uint64]:
         return _native.row_hashes(batch.indptr, batch.keys, batch.values, Split.DECOYS.salted(self.seed))
-
-    @property
-    def _features(self) -> tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.float32] | None]:
-        return self.rows.indptr, self.rows.keys, self.rows.values
 
 
 def real_keys(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
