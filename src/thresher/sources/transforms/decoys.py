@@ -107,12 +107,8 @@ class RowSample:
         indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
         entry = np.arange(indptr[-1]) + np.repeat(self.rows.indptr[at] - indptr[:-1], lengths)
         copies = self.copies[entry]
-        chance = _native.hash_keys(
-            np.repeat(words, lengths)
-            + np.arange(1, len(entry) + 1, dtype=np.uint64)
-            - np.repeat(indptr[:-1], lengths).astype(np.uint64),
-            _COPY,
-        )
+        within = (np.arange(len(entry)) - np.repeat(indptr[:-1], lengths)).astype(np.uint64)
+        chance = _native.hash_keys(np.repeat(words, lengths) + within, _COPY)
         if len(rare := np.flatnonzero(copies == 0)):
             which = (chance[rare] >> np.uint64(32)) * np.uint64(len(self.rare)) >> np.uint64(32)
             entry[rare], copies[rare] = self.rare[which], self.rare_copies[which]
