@@ -2,10 +2,13 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
+#include <cmath>
+
 #include "bind/convert/floats.hpp"
 #include "bind/convert/thread_pool.hpp"
 #include "columns/kernels/dense_kernels.hpp"
 #include "columns/random_features/random_features.hpp"
+#include "columns/random_features/random_stream.hpp"
 
 namespace thresher::bind {
 
@@ -83,6 +86,17 @@ nb::object weighted_sum(const Block& columns, const Floats& weights, double star
   return to_numpy(std::move(out));
 }
 
+/// sign(v) ln(1 + |v|), with the same bits on every machine.
+nb::object signed_log(const Floats& values) {
+  Buffer<double> out;
+  out.resize(values.shape(0));
+  for (std::size_t i = 0; i < values.shape(0); ++i) {
+    const double v = values.data()[i];
+    out[i] = std::copysign(columns::plain_log(1.0 + std::abs(v)), v);
+  }
+  return to_numpy(std::move(out));
+}
+
 }  // namespace
 
 void bind_random_features(nb::module_& m) {
@@ -107,6 +121,7 @@ void bind_random_features(nb::module_& m) {
         nb::arg("keys"), nb::arg("values").none(), nb::arg("at"), nb::arg("pool"));
   m.def("binned_values", &binned, nb::arg("gamma"), nb::arg("seed"), nb::arg("numbers"), nb::arg("indptr"),
         nb::arg("keys"), nb::arg("values").none(), nb::arg("pool"));
+  m.def("signed_log", &signed_log, nb::arg("values"));
   m.def("weighted_sum", &weighted_sum, nb::arg("columns"), nb::arg("weights"), nb::arg("start"));
 }
 

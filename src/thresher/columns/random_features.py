@@ -48,27 +48,40 @@ class RandomFeatures:
 
 
 class InputScaling:
-    """The factors of the inputs of random features."""
+    """The factors of the inputs of random features, and those inputs whose logarithms are used."""
 
-    def __init__(self, factors: Sequence[tuple[int, float]]) -> None:
+    def __init__(self, factors: Sequence[tuple[int, float]], logs: Sequence[int] = ()) -> None:
         self._keys = np.array([key for key, _ in factors], np.uint64)
         self._factors = np.array([factor for _, factor in factors], np.float64)
+        self._logs = np.isin(self._keys, np.array(logs, np.uint64))
 
     def factors(self, keys: NDArray[np.uint64]) -> NDArray[np.float64]:
         """The factors of these inputs; 0 for unknown ones."""
+        at, known = self._places(keys)
+        return self._factors[at] * known if len(self._keys) else np.zeros(len(keys))
+
+    def logs(self, keys: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        """Whether the logarithms of these inputs are used."""
+        at, known = self._places(keys)
+        return self._logs[at] & known if self._logs.any() else np.zeros(len(keys), np.bool_)
+
+    def _places(self, keys: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """The places of these inputs in the list, and whether they are in it."""
         if not len(self._keys):
-            return np.zeros(len(keys))
+            return np.zeros(len(keys), np.int64), np.zeros(len(keys), np.bool_)
         if len(self._keys) == int(self._keys[-1]) + 1:  # the keys are 0, 1, 2, …
             known = keys < len(self._keys)
-            at = keys if known.all() else np.where(known, keys, 0)
-            return self._factors[at.astype(np.int64)] * known
+            return (keys if known.all() else np.where(known, keys, 0)).astype(np.int64), known
         at = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
-        return np.where(self._keys[at] == keys, self._factors[at], 0.0)
+        return at, self._keys[at] == keys
 
     def apply(self, batch: Batch) -> Batch:
         """The rows with scaled values."""
         factors = self.factors(batch.keys)
         values = factors if batch.values is None else factors * batch.values
+        if self._logs.any():
+            logged = self.logs(batch.keys)
+            values[logged] = _native.signed_log(values[logged])
         return replace(batch, values=values.astype(np.float32))
 
 
@@ -93,7 +106,7 @@ class RandomFeatureMap:
         self.pool = pool
         self._size = space.size
         self._dense = space.kind == "column" and space.products is None and 0 < (space.size or 0) <= _MAX_DENSE_INPUTS
-        self._scaling = None if self.spec.factors is None else InputScaling(self.spec.factors)
+        self._scaling = None if self.spec.factors is None else InputScaling(self.spec.factors, self.spec.logs)
         self._inputs: NDArray[np.uint64] | None = None
         self._drawn: _native.RandomFeatures | None = None
 
@@ -155,7 +168,13 @@ class RandomFeatureMap:
             drawn.coefficients.reshape(len(inputs), projections) if projections else np.empty((len(inputs), 0))
         )
         if self._scaling is not None:  # in the units of the data
-            coefficients = coefficients * self._scaling.factors(np.ascontiguousarray(inputs, np.uint64))[:, None]
+            keys = np.ascontiguousarray(inputs, np.uint64)
+            factors, logged = self._scaling.factors(keys), self._scaling.logs(keys)
+            coefficients = coefficients * np.where(logged, factors > 0, factors)[:, None]
+            input_names = [
+                f"log1p({factor:.3g}·{name})" if log else name
+                for name, factor, log in zip(input_names, factors.tolist(), logged.tolist(), strict=True)
+            ]
         unit = 2.0 * math.pi if shape == "cosine" else 1.0  # cosines are drawn in turns, not in radians
         sums = [
             _format_projection(unit * coefficients[:, p], unit * float(drawn.offsets[p]), input_names)

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thresher.columns.types import Floats
 from thresher.core.batch import Batch
 from thresher.sources.base import Source
+
+
+class InputMoments(NamedTuple):
+    """The keys of the inputs, ascending, and the variance, mean square and kurtosis of each."""
+
+    keys: NDArray[np.uint64]
+    variances: Floats
+    squares: Floats
+    kurtoses: Floats | None = None
 
 
 class Rows(ABC):
@@ -40,37 +51,60 @@ class Rows(ABC):
 
     def variance(self, weights: NDArray[np.float64] | None = None) -> float:
         """The variance of an input, averaged over all inputs."""
-        keys, variances, _ = self.variances(weights)
-        return float(np.mean(variances)) if len(keys) else 0.0
+        moments = self.moments(weights)
+        return float(np.mean(moments.variances)) if len(moments.keys) else 0.0
 
-    def variances(
-        self, weights: NDArray[np.float64] | None = None
-    ) -> tuple[NDArray[np.uint64], NDArray[np.float64], NDArray[np.float64]]:
-        """The keys of the inputs, ascending, and the variance and the mean square of each; rows may have weights."""
+    def moments(
+        self, weights: Floats | None = None, scaled: Callable[[Batch], Batch] | None = None, *, tails: bool = False
+    ) -> InputMoments:
+        """The moments of each input.
+
+        Parameters
+        ----------
+        weights : array, optional
+            The weight of each row.
+        scaled : callable, optional
+            Maps a batch to one with other values, whose moments are computed.
+        tails : bool
+            Compute the kurtosis too, by another pass.
+        """
         keys = self.inputs()
-        sums, squares = self.add_moments(keys, weights, np.zeros(len(keys)), np.zeros(len(keys)))
         total = float(self.rows if weights is None else weights.sum())
-        return keys, squares / total - (sums / total) ** 2, squares / total
+        sums, squares = self.add_moments(keys, weights, np.zeros((2, len(keys))), scaled=scaled)
+        means, squares = sums / total, squares / total
+        variances = squares - means**2
+        if not tails:
+            return InputMoments(keys, variances, squares)
+        seen, fourth = self.add_moments(keys, weights, np.zeros((2, len(keys))), means=means, scaled=scaled)
+        fourth = (fourth + (total - seen) * means**4) / total  # absent values are 0
+        return InputMoments(keys, variances, squares, fourth / np.maximum(variances**2, 1e-300))
 
     def add_moments(
         self,
         keys: NDArray[np.uint64],
-        weights: NDArray[np.float64] | None,
-        sums: NDArray[np.float64],
-        squares: NDArray[np.float64],
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The sums of inputs and of their squares with these rows added one by one, whatever the batches."""
-        sums, squares, first = sums.copy(), squares.copy(), 0
-        for batch in self:
+        weights: Floats | None,
+        sums: Floats,
+        *,
+        means: Floats | None = None,
+        scaled: Callable[[Batch], Batch] | None = None,
+    ) -> Floats:
+        """Two sums of each input, with these rows added one by one, whatever the batches.
+
+        They are those of its values and of their squares; with means, those of the weights of its values and of the
+        fourth powers of their differences from the means.
+        """
+        sums, first = sums.copy(), 0
+        for plain in self:
+            batch = plain if scaled is None else scaled(plain)
             at = np.searchsorted(keys, batch.keys)
             values = np.ones(batch.nnz) if batch.values is None else batch.values.astype(np.float64)
             share = np.ones(1)
             if weights is not None:
                 share = np.repeat(weights[first : first + len(batch)], np.diff(batch.indptr))
             first += len(batch)
-            np.add.at(sums, at, share * values)
-            np.add.at(squares, at, share * values**2)
-        return sums, squares
+            np.add.at(sums[0], at, share * values if means is None else share)
+            np.add.at(sums[1], at, share * (values**2 if means is None else (values - means[at]) ** 4))
+        return sums
 
     def take(self, which: NDArray[np.intp]) -> RowStore:
         """These rows (ascending), in memory."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -69,8 +69,8 @@ class _RowAnswers:
     def inputs(self) -> Ids:
         return self._rows.inputs()
 
-    def add_moments(self, keys: Ids, weights: Floats | None, sums: Floats, squares: Floats) -> tuple[Floats, Floats]:
-        return self._rows.add_moments(keys, weights, sums, squares)
+    def add_moments(self, keys: Ids, weights: Floats | None, sums: Floats, means: Floats | None, scaled: Any) -> Floats:
+        return self._rows.add_moments(keys, weights, sums, means=means, scaled=scaled)
 
     def take(self, which: NDArray[np.intp]) -> RowStore:
         return self._rows.take(which)
@@ -125,11 +125,19 @@ class SharedRows(Rows):
     def inputs(self) -> Ids:
         return np.unique(np.concatenate(list(self.shards.ask(ROWS, 0.0, "inputs").values())))
 
-    def add_moments(self, keys: Ids, weights: Floats | None, sums: Floats, squares: Floats) -> tuple[Floats, Floats]:
+    def add_moments(
+        self,
+        keys: Ids,
+        weights: Floats | None,
+        sums: Floats,
+        *,
+        means: Floats | None = None,
+        scaled: Callable[[Batch], Batch] | None = None,
+    ) -> Floats:
         for number in range(self.shards.count):
             some = None if weights is None else weights[self.first[number] : self.first[number + 1]]
-            sums, squares = self.ask(ROWS, "add_moments", keys, own={number: (some, sums, squares)})[number]
-        return sums, squares
+            sums = self.ask(ROWS, "add_moments", keys, own={number: (some, sums, means, scaled)})[number]
+        return sums
 
     def take(self, which: NDArray[np.intp]) -> RowStore:
         store = RowStore()

@@ -18,7 +18,7 @@ Kind = Literal["column", "index", "token", "kmer"]
 #: The stored kinds of spaces with products, with hash buckets, with random features, and with expanded features.
 PRODUCT, HASHED, DRAWN, EXPANDED = "product", "buckets", "drawn", "expanded"
 #: Random features of scaled inputs.
-SCALED = "drawn-scaled"
+SCALED, LOGGED = "drawn-scaled", "drawn-log"
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +114,8 @@ class RandomFeatureSpec:
         The user's function in place of a kernel.
     factors : tuple of pairs, optional
         The key of each input, ascending, and the factor of its values. Other inputs count as 0. Default: no factors.
+    logs : tuple of int
+        The keys among them, ascending, whose scaled values v become sign(v) ln(1 + |v|).
     """
 
     kernel: str
@@ -122,13 +124,22 @@ class RandomFeatureSpec:
     few: int | None = None
     function: Any = None
     factors: tuple[tuple[int, float], ...] | None = None
+    logs: tuple[int, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The fields, as files store them."""
         if self.function is not None:
             raise SettingsError("a user-defined function cannot be saved to a file: pickle the model instead")
         plain = {"kernel": self.kernel, "gamma": self.gamma, "seed": self.seed, "few": self.few}
-        return plain if self.factors is None else {**plain, "factors": [list(pair) for pair in self.factors]}
+        if self.factors is None:
+            return plain
+        logs = {"logs": list(self.logs)} if self.logs else {}
+        return {**plain, "factors": [list(pair) for pair in self.factors], **logs}
+
+    @property
+    def kind(self) -> str:
+        """The kind of the feature space in files."""
+        return DRAWN if self.factors is None else LOGGED if self.logs else SCALED
 
     @classmethod
     def from_dict(cls, fields: dict[str, Any]) -> RandomFeatureSpec:
@@ -138,11 +149,13 @@ class RandomFeatureSpec:
         if not (isinstance(kernel, str) and isinstance(gamma, float) and gamma > 0 and whole):
             raise SettingsError("the settings of the random features are invalid")
         factors = None if fields["kind"] == DRAWN else _checked_factors(fields["factors"])
-        return cls(kernel, gamma, seed, few, factors=factors)
+        logs = _checked_logs(fields["logs"], factors or ()) if fields["kind"] == LOGGED else ()
+        return cls(kernel, gamma, seed, few, factors=factors, logs=logs)
 
     def __str__(self) -> str:
         few = "" if self.few is None else f" of {self.few} inputs each"
         few += "" if self.factors is None else " of scaled inputs"
+        few += f", {len(self.logs)} of them as logarithms" if self.logs else ""
         return f"{self.kernel} functions{few} (gamma {self.gamma:g}, seed {self.seed})"
 
 
@@ -155,6 +168,15 @@ def _checked_factors(pairs: Any) -> tuple[tuple[int, float], ...]:
     if not whole or not all(isinstance(factor, float) and 0 <= factor < math.inf for _, factor in pairs):
         raise SettingsError("the factors of the inputs are invalid")
     return tuple((key, factor) for key, factor in pairs)
+
+
+def _checked_logs(keys: Any, factors: tuple[tuple[int, float], ...]) -> tuple[int, ...]:
+    """The keys of the inputs whose logarithms are used, as read from a file."""
+    if not isinstance(keys, list) or not keys or not all(type(key) is int for key in keys):
+        raise SettingsError("the inputs with logarithms must be a list of keys")
+    if sorted(set(keys)) != keys or not {key for key, _ in factors}.issuperset(keys):
+        raise SettingsError("the inputs with logarithms must have factors, and ascend")
+    return tuple(keys)
 
 
 def _is_group(group: Any) -> bool:
@@ -312,7 +334,7 @@ class FeatureSpace:
         them rejects the file instead of predicting without them.
         """
         if self.random_features is not None:
-            kind = DRAWN if self.random_features.factors is None else SCALED
+            kind = self.random_features.kind
             return {"kind": kind, "of": self.without_random_features().to_dict(), **self.random_features.to_dict()}
         if self.expansion is not None:
             return {"kind": EXPANDED, "of": self.without_expansion().to_dict(), "terms": self.expansion.to_list()}
@@ -326,7 +348,7 @@ class FeatureSpace:
     @classmethod
     def from_dict(cls, fields: dict[str, Any]) -> FeatureSpace:
         """The inverse of `to_dict`."""
-        if fields["kind"] in (DRAWN, SCALED):
+        if fields["kind"] in (DRAWN, SCALED, LOGGED):
             return cls.from_dict(fields["of"]).with_random_features(RandomFeatureSpec.from_dict(fields))
         if fields["kind"] == EXPANDED:
             return cls.from_dict(fields["of"]).expanded(Expansion.from_list(fields["terms"]))

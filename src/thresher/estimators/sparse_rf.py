@@ -66,9 +66,10 @@ class SparseRFClassifier(BatchClassifier, SparseRFEstimator):
     gamma : float, "auto" or "scale"
         The width of the kernel; ``scale`` is 1 / (number of inputs × their mean variance), and ``auto`` a multiple of
         it that held-out rows choose.
-    scale : {"auto", "std"}, optional
-        ``std`` divides every column by its standard deviation; ``auto`` does so with ``gamma="auto"``, unless columns
-        of one unit are better without. None: columns as they are. Names and predictions are in the units of the data.
+    scale : {"auto", "std", "log"}, optional
+        ``std`` divides every column by its standard deviation; ``log`` does so, and puts heavy-tailed columns on a
+        logarithmic scale. ``auto``: with ``gamma="auto"`` held-out rows choose. None: columns as they are. Names and
+        predictions are in the units of the data.
     lam : float, sequence of floats or "auto"
         The l1 penalty, against the sum of the losses (the paper's λ_N). Several values are a path from the largest to
         the smallest; `fit` selects the one with the best validation score. ``auto``: held-out rows choose it and the

@@ -1,7 +1,8 @@
 """Chooses the scale of the inputs and the width of the kernel on held-out rows.
 
 The candidates are a few multiples of 1 / (number of inputs × their mean variance), for inputs divided by their standard
-deviations; and, if all inputs may have one unit, as pixels have, for the inputs as they are. Each candidate has a few
+deviations, heavy-tailed ones on a logarithmic scale; then for all of them on their own scale; and, if all inputs may
+have one unit, as pixels have, for the inputs as they are. Each candidate has a few
 hundred random features, whose ridge regression on the targets takes one matrix of products, whatever the number of
 classes. The smallest squared error on held-out rows wins.
 """
@@ -11,10 +12,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
 from thresher import _native
+from thresher.columns.random_features import InputScaling
 from thresher.columns.row_store import Rows
 from thresher.columns.types import Floats
 from thresher.core.feature_space import FeatureSpace, RandomFeatureSpec
@@ -37,18 +40,42 @@ _FUNCTIONS, _MAX_ROWS = 300, 4000
 MAX_SCALED = 4096
 #: An input is constant if its variance is at most this share of its mean square: the rounding of single precision.
 _CONSTANT = 1e-12
+#: An input is heavy-tailed if its kurtosis is above this (a normal one has 3): random features of its values would need
+#: to tell apart both the many rows within a standard deviation and the few at ten or forty.
+_HEAVY = 10.0
+#: The logarithm of a heavy-tailed input starts to bend at a tenth of its standard deviation.
+_BENT = 10.0
 #: Inputs of one unit: the largest standard deviation is at most this multiple of the median.
 _COMPARABLE = 10.0
 
 
-def input_factors(rows: Rows, weights: Floats) -> Factors | None:
-    """1 / standard deviation of each input, 0 for a constant one; None if there are too many inputs."""
-    keys, variances, squares = rows.variances(weights)
-    if len(keys) > MAX_SCALED:
-        return None
-    varies = variances > _CONSTANT * squares
-    factors = np.where(varies, 1.0 / np.sqrt(np.where(varies, variances, 1.0)), 0.0)
-    return tuple(zip(keys.tolist(), factors.tolist(), strict=True))
+class InputScales(NamedTuple):
+    """1 / standard deviation of each input, 0 for a constant one, and the keys of the heavy-tailed ones."""
+
+    factors: Factors
+    heavy: tuple[int, ...] = ()
+
+    @classmethod
+    def of(cls, rows: Rows, weights: Floats, *, tails: bool) -> InputScales | None:
+        """The scales of the inputs of some rows; None if there are too many inputs."""
+        keys, variances, squares, kurtoses = rows.moments(weights, tails=tails)
+        if len(keys) > MAX_SCALED:
+            return None
+        varies = variances > _CONSTANT * squares
+        factors = np.where(varies, 1.0 / np.sqrt(np.where(varies, variances, 1.0)), 0.0)
+        heavy = () if kurtoses is None else tuple(keys[varies & (kurtoses > _HEAVY)].tolist())
+        return cls(tuple(zip(keys.tolist(), factors.tolist(), strict=True)), heavy)
+
+    def spec(self, plain: RandomFeatureSpec, rows: Rows, weights: Floats, *, logs: bool) -> RandomFeatureSpec:
+        """Random features of inputs on these scales, of the width of the variance rule."""
+        if not (logs and self.heavy):
+            return replace(
+                plain, gamma=1.0 / max(1, sum(factor > 0 for _, factor in self.factors)), factors=self.factors
+            )
+        heavy = set(self.heavy)
+        factors = tuple((key, factor * _BENT if key in heavy else factor) for key, factor in self.factors)
+        variances = rows.moments(weights, InputScaling(factors, self.heavy).apply).variances
+        return replace(plain, gamma=1.0 / max(float(variances.sum()), 1e-300), factors=factors, logs=self.heavy)
 
 
 def only_these(rows: Rows, spec: RandomFeatureSpec) -> Factors:
@@ -78,10 +105,8 @@ def report_constant(space: FeatureSpace, factors: Factors) -> None:
         log.info("constant inputs, without effect: %s%s", ", ".join(names), more)
 
 
-def variance_rule(rows: Rows, size: int | None, factors: Factors | None, weights: Floats | None = None) -> float:
+def variance_rule(rows: Rows, size: int | None, weights: Floats | None = None) -> float:
     """1 / (number of inputs × their mean variance)."""
-    if factors is not None:
-        return 1.0 / max(1, sum(factor > 0 for _, factor in factors))
     return float(1.0 / max((size or len(rows.inputs())) * rows.variance(weights), 1e-300))
 
 
@@ -103,23 +128,23 @@ class KernelChoice:
         self._rows = rows.take(which)
         self._pool = pool
 
-    def best(self, spec: RandomFeatureSpec, bases: Sequence[tuple[float, Factors | None]]) -> RandomFeatureSpec:
+    def best(self, bases: Sequence[RandomFeatureSpec]) -> RandomFeatureSpec:
         """The random features of the best width around the first base.
 
         Another base, at this multiple, wins if it is better by a standard error.
 
         Parameters
         ----------
-        bases : sequence of pairs
-            The width by the variance rule, and the factors of the inputs that it is for.
+        bases : sequence of RandomFeatureSpec
+            The random features of each scale of the inputs, with the width of the variance rule.
         """
-        (base, factors), *others = bases
-        widths = [replace(spec, gamma=base * multiple, factors=factors) for multiple in MULTIPLES]
+        first, *others = bases
+        widths = [replace(first, gamma=first.gamma * multiple) for multiple in MULTIPLES]
         losses = [self._losses(candidate) for candidate in widths]
         at = int(np.argmin([self._held.mean(one) for one in losses]))
         chosen, least = widths[at], losses[at]
-        for base, factors in others:
-            other = replace(spec, gamma=base * MULTIPLES[at], factors=factors)
+        for base in others:
+            other = replace(base, gamma=base.gamma * MULTIPLES[at])
             found = self._losses(other)
             if self._held.mean(least) - self._held.mean(found) > self._held.error(least - found):
                 chosen, least = other, found

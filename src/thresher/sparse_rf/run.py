@@ -25,9 +25,9 @@ from thresher.sparse_rf.engine import SparseRFEngine
 from thresher.sparse_rf.feature_columns import RandomFeatureColumns, check_rows_differ
 from thresher.sparse_rf.held_out import HeldOut
 from thresher.sparse_rf.kernel_choice import (
+    InputScales,
     KernelChoice,
     comparable,
-    input_factors,
     only_these,
     report_constant,
     variance_rule,
@@ -111,22 +111,24 @@ class SparseRFRun(WorkingSetRun[SparseRFEngine | AutoEngine]):
         spec = _feature_spec(settings, 1.0)
         if spec.function is not None:
             return spec
-        auto = settings.gamma == "auto"
-        factors = (
-            input_factors(rows, weights) if settings.scale == "std" or (settings.scale == "auto" and auto) else None
-        )
-        if factors is not None:
-            report_constant(self.source.space, factors)
+        auto, scale = settings.gamma == "auto", settings.scale
+        tails = scale == "log" or (scale == "auto" and auto)
+        scales = InputScales.of(rows, weights, tails=tails) if tails or scale == "std" else None
+        bases: list[RandomFeatureSpec] = []
+        if scales is not None:
+            report_constant(self.source.space, scales.factors)
+            bases = [scales.spec(spec, rows, weights, logs=logs) for logs in ((True, False) if tails else (False,))]
+            if scale == "log" or not scales.heavy:
+                del bases[1:]
+        if scales is None or (scale == "auto" and comparable(scales.factors)):
+            bases.append(replace(spec, gamma=variance_rule(rows, size, weights if auto else None)))
         if not auto:
-            gamma = settings.gamma if isinstance(settings.gamma, float | int) else variance_rule(rows, size, factors)
-            return replace(spec, gamma=float(gamma), factors=factors)
-        kinds = [factors] if settings.scale == "std" or not (factors and comparable(factors)) else [factors, None]
-        bases = [(variance_rule(rows, size, some, weights), some) for some in kinds]
-        plain = replace(spec, gamma=bases[0][0], factors=bases[0][1])
+            number = isinstance(settings.gamma, float | int)
+            return replace(bases[0], gamma=float(settings.gamma)) if number else bases[0]
         if held is None:
-            return plain
+            return bases[0]
         self.watch.show(phase="choosing gamma")
-        return KernelChoice(self.source.space, rows, held, self.pool).best(spec, bases)
+        return KernelChoice(self.source.space, rows, held, self.pool).best(bases)
 
     def _wants_parts(self, loss: Loss) -> bool:
         chooses = self.settings.auto_lam or self.settings.gamma == "auto"
@@ -184,7 +186,7 @@ class SparseRFRun(WorkingSetRun[SparseRFEngine | AutoEngine]):
         assert spec is not None
         chosen: dict[str, Any] = dict(getattr(self.engine, "chosen", {}))
         if settings.gamma == "auto" and spec.function is None:
-            chosen |= {"gamma": spec.gamma, "scale": None if spec.factors is None else "std"}
+            chosen |= {"gamma": spec.gamma, "scale": "log" if spec.logs else None if spec.factors is None else "std"}
         return {"chosen": chosen} if chosen else {}
 
     def _names_of(self, keys: Ids) -> list[str]:

@@ -30,9 +30,10 @@ class SparseRFSettings:
     gamma : float, "auto" or "scale"
         The width of the kernel; ``scale`` is 1 / (number of inputs × their mean variance), and ``auto`` the multiple of
         it that is best on held-out rows, see `thresher.sparse_rf.kernel_choice`.
-    scale : {"auto", "std"}, optional
-        ``std`` divides every input by its standard deviation. ``auto`` does so with ``gamma="auto"``, if that is better
-        on held-out rows. None: inputs as they are.
+    scale : {"auto", "std", "log"}, optional
+        ``std`` divides every input by its standard deviation; ``log`` does so, and puts heavy-tailed inputs on a
+        logarithmic scale. ``auto``: with ``gamma="auto"`` one of these, or none, by held-out rows. None: inputs as they
+        are.
     lam : float, sequence of floats or "auto"
         The l1 penalty, against the *sum* of the losses: the paper's λ_N = Nλ. Several values are a path from the
         largest to the smallest; the one with the best validation score is the result. ``auto``: held-out rows choose
@@ -84,8 +85,8 @@ class SparseRFSettings:
             raise SettingsError(f"kernel must be the name of a kernel or thresher.RandomFeatures, got {self.kernel!r}")
         if isinstance(self.gamma, str) and self.gamma not in ("auto", "scale"):
             raise SettingsError(f'gamma must be a number above 0, "auto" or "scale", got {self.gamma!r}')
-        if self.scale not in ("auto", "std", None):
-            raise SettingsError(f'scale must be "auto", "std" or None, got {self.scale!r}')
+        if self.scale not in ("auto", "std", "log", None):
+            raise SettingsError(f'scale must be "auto", "std", "log" or None, got {self.scale!r}')
         if isinstance(self.lam, str) and self.lam != "auto":
             raise SettingsError(f'lam must be above 0 and finite, or "auto", got {self.lam!r}')
         if not isinstance(self.gamma, str) and not (self.gamma > 0 and math.isfinite(self.gamma)):
