@@ -110,3 +110,10 @@ def test_logarithms_with_a_width_of_ones_own() -> None:
 def test_a_shift_of_orders_of_magnitude_makes_no_tail() -> None:
     found = th.select(X[:, 2:] + 1e4, X[:, 2] > 0.3, method="sparse-rf", draws=30)
     assert found.settings["chosen"]["scale"] == "std"
+
+
+def test_workers_see_the_same_tails() -> None:
+    how = {**DRAWS, "draws": 20, "k": 10, "scale": "log"}
+    alone, shared = th.select(X, Y, **how), th.select(X, Y, workers=3, **how)
+    assert shared.space == alone.space
+    assert np.array_equal(shared.weights, alone.weights)
