@@ -1,4 +1,4 @@
-"""Asy-OS on threads, which never wait for each other: each works itself, or for a worker that is elsewhere."""
+"""Asy-OS on threads: each works itself, or for a worker that is elsewhere. They wait for late exchanges alone."""
 
 from __future__ import annotations
 
@@ -164,7 +164,8 @@ class AsynchronousProblem(AsyncProblem):
                 self.workers[t].work(self.central, columns, ids, self.bound(), self.settings.checked)
                 held = set(self.workers[t].ids.tolist())
             except BaseException as error:  # the others continue without this worker
-                self._began.pop(t)
+                with self._changed:
+                    del self._began[t]
                 self._remove_worker(t, ids, columns, error)
                 return
             with self._changed:
