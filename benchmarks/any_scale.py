@@ -22,10 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import thresher as th
+from benchmarks.any_scale_files import CLICK_SEEDS, METHODS, WAYS, clicks, sparse
 from benchmarks.first_file_defaults import unpacked
 from benchmarks.harness import DATASETS, table
 
-METHODS = ("mission", "b-arda")
 #: Data sets of scikit-learn, data sets of the folder, and those of many rows, with fewer random seeds.
 SMALL, WIDE, LONG = (
     ("wine", "breast_cancer", "digits"),
@@ -34,18 +34,10 @@ SMALL, WIDE, LONG = (
 )
 SIZES = (20, 100)
 SEEDS, LONG_SEEDS = 10, 2
-#: Passes and refit: the defaults, and one pass alone.
-WAYS: dict[str, dict[str, Any]] = {"auto": {}, "1": {"passes": 1, "refit": False}}
 #: The powers of two that columns are multiplied by, and their shifts in standard deviations.
 POWERS, SHIFTS, UNITS_K, UNITS_SEEDS = 20, 1000, 20, 3
 #: Rows in a call of `partial_fit`.
 CALL = 100
-#: The rows of the table of counts.
-CLICKS, CLICK_SEEDS = 20_000, 3
-#: Rows of the sparse files, words in all and in a row, deciding words, and large numbers in all and in a row.
-SPARSE_ROWS, WORDS, WORDS_OF_ROW, DECIDING, NUMBERS, NUMBERS_OF_ROW = 20_000, 100_000, 30, 10, 50, 8
-
-
 #: Columns of the table of raw columns: their name, the rows, and `standardize`.
 ARMS: tuple[tuple[str, str, bool | str], ...] = (
     ("as it is", "raw", False),
@@ -103,10 +95,10 @@ def raw(seeds: int = SEEDS, names: Sequence[str] = (*SMALL, *WIDE, *LONG)) -> st
     header = ["data", "k", "passes", *(f"{method}, {way}" for method in METHODS for way in ways), "seeds"]
     return (
         "### Raw columns\n\nTest accuracy. *raw*: the columns as they come, with the defaults; *as it is*: the same "
-        "with `standardize=False`; *scaled*: the same after scikit-learn's StandardScaler, with `standardize=False`. "
-        "*scaled, units*: scaled, with the defaults. *raw - scaled*: in points, with the standard error of its "
-        "mean over the seeds. With passes 1 these differ by rounding, and by columns of which more than nine tenths have one "
-        "value. With *auto* they hold out other rows, too: those of *raw*, as those of *scaled, units*, follow from "
+        "with `standardize=False`; *scaled*: the same after scikit-learn's StandardScaler, with `standardize=False`; "
+        "*scaled, units*: the same with the defaults. *raw - scaled*: in points, with the standard error of its mean "
+        "over the seeds. With passes 1 these differ by rounding, and by columns with one value in nine tenths of the "
+        "rows. With *auto* they hold out other rows, too: those of *raw*, as those of *scaled, units*, follow from "
         "values rounded in units of their own. Passes *auto* are the defaults; with 1, `refit=False`. Column j of "
         "cod_rna is multiplied by 10^((j mod 7) - 3). k is 20 and 100, or all columns.\n\n" + table(header, lines)
     )
@@ -139,57 +131,6 @@ def units(seeds: Sequence[int]) -> str:
     )
 
 
-def clicks(seeds: Sequence[int]) -> str:
-    """The rank of the one informative column of a table, among columns of large numbers."""
-    lines = []
-    with tempfile.TemporaryDirectory() as folder:
-        for method in METHODS:
-            cells = []
-            for way in WAYS.values():
-                found: dict[object, list[int]] = {False: [], "auto": []}
-                for seed in seeds:
-                    path = _click_log(Path(folder) / "clicks.csv", seed)
-                    for standardize, ranks in found.items():
-                        fits: dict[str, Any] = {"target": "click", "k": 12, "method": method, **way}
-                        names = th.select(path, random_state=seed, standardize=standardize, **fits).names
-                        ranks.append(names.index("visits") + 1 if "visits" in names else 13)
-                cells += [f"{statistics.mean(ranks):.1f}" for ranks in found.values()]
-            lines.append([method, *cells])
-    return (
-        f"### A count among large numbers\n\nA CSV table of {CLICKS:,} rows: twelve columns of counts, of 1 to 10^6 "
-        "on average, and a click that depends on a small one, `visits`. Its mean rank among 12 (13: not found), "
-        f"{len(seeds)} seeds, with the defaults and with one pass and no refit; *as it is*: `standardize=False`.\n\n"
-        + table(["method", *(f"{kind}, passes {way}" for way in WAYS for kind in ("as it is", "raw"))], lines)
-    )
-
-
-def sparse(seeds: Sequence[int]) -> str:
-    """How many deciding words are among the first, in files with a namespace of large numbers."""
-    lines = []
-    with tempfile.TemporaryDirectory() as folder:
-        for kind in ("vw", "svm"):
-            for method in METHODS:
-                cells = []
-                for way in WAYS.values():
-                    found: dict[object, list[int]] = {False: [], "auto": []}
-                    for seed in seeds:
-                        path, deciding = _words_and_numbers(Path(folder) / f"rows.{kind}", seed)
-                        for standardize, hits in found.items():
-                            fits: dict[str, Any] = {"k": 100, "method": method, "standardize": standardize, **way}
-                            names = th.select(path, random_state=seed, **fits).names
-                            hits.append(len(deciding & set(names[:DECIDING])))
-                    cells += [f"{statistics.mean(hits):.1f}" for hits in found.values()]
-                lines.append([kind, method, *cells])
-                print(*lines[-1], file=sys.stderr, flush=True)
-    return (
-        f"### Words among large numbers\n\nVW and LIBSVM files of {SPARSE_ROWS:,} rows: {WORDS_OF_ROW} of {WORDS:,} "
-        f"words, {DECIDING} of which decide the label, and {NUMBERS_OF_ROW} of {NUMBERS} numbers of 10^3 to 10^6, "
-        f"which do not. How many of the deciding words are among the first {DECIDING} features of 100, {len(seeds)} "
-        "seeds; *as it is*: `standardize=False`.\n\n"
-        + table(["file", "method", *(f"{kind}, passes {way}" for way in WAYS for kind in ("as it is", "raw"))], lines)
-    )
-
-
 def streams(seeds: Sequence[int]) -> str:
     """The test accuracy of `partial_fit` beside that of a fit that knows the units before the first row."""
     lines = []
@@ -216,45 +157,11 @@ def streams(seeds: Sequence[int]) -> str:
     ways = ("as it is", "follows", "fit")
     header = ["data", "k", *(f"{method}, {way}" for method in METHODS for way in ways)]
     return (
-        f"### Streams\n\nTest accuracy after `partial_fit` with raw columns, {CALL} rows a call, in {len(seeds)} random "
-        "orders: *as it is*, and with `standardize=True`, where units *follow* the rows; *fit*: one pass over the same "
-        "rows in the same order with the defaults, which read the units before the first row.\n\n"
-        + table(header, lines)
+        f"### Streams\n\nTest accuracy after `partial_fit` with raw columns, {CALL} rows a call, in {len(seeds)} "
+        f"random orders (cod_rna: {LONG_SEEDS}): *as it is*, and with `standardize=True`, where units *follow* the "
+        "rows; *fit*: one pass over the same rows in the same order with the defaults, which read the units before the "
+        "first row.\n\n" + table(header, lines)
     )
-
-
-def _words_and_numbers(path: Path, seed: int) -> tuple[Path, set[str]]:
-    """A file with a namespace of large numbers, and the names of the words that decide its labels."""
-    random = np.random.default_rng(seed)
-    chosen = random.choice(np.arange(1, WORDS + 1), DECIDING, replace=False)
-    weights = dict(zip(chosen.tolist(), np.resize([3.0, -3.0], DECIDING), strict=True))
-    with path.open("w") as file:
-        for _ in range(SPARSE_ROWS):
-            words = set(random.integers(1, WORDS + 1, WORDS_OF_ROW).tolist())
-            words |= set(chosen[random.random(DECIDING) < 0.1].tolist())
-            margin = sum(weights.get(word, 0.0) for word in words)
-            label = 1 if random.random() < 1 / (1 + np.exp(-margin)) else -1
-            numbers = np.sort(random.choice(NUMBERS, NUMBERS_OF_ROW, replace=False)).tolist()
-            values = (10.0 ** random.uniform(3, 6, NUMBERS_OF_ROW)).astype(int).tolist()
-            if path.suffix == ".vw":
-                large = " ".join(f"n{j}:{value}" for j, value in zip(numbers, values, strict=True))
-                file.write(f"{label} |words {' '.join(f'w{word}' for word in sorted(words))} |numbers {large}\n")
-            else:
-                pairs = [(word, 1) for word in sorted(words)]
-                pairs += [(WORDS + 1 + j, value) for j, value in zip(numbers, values, strict=True)]
-                file.write(f"{label} {' '.join(f'{j}:{value}' for j, value in pairs)}\n")
-    return path, {f"words^w{word}" if path.suffix == ".vw" else str(word) for word in chosen.tolist()}
-
-
-def _click_log(path: Path, seed: int) -> Path:
-    random = np.random.default_rng(seed)
-    means = 10.0 ** np.linspace(0, 6, 12)
-    counts = random.poisson(means, (CLICKS, 12)) * random.integers(0, 4, (CLICKS, 12))
-    click = random.random(CLICKS) < 1 / (1 + np.exp(2.0 - counts[:, 1] / 4))
-    names = ["c0", "visits", *(f"c{j}" for j in range(2, 12)), "click"]
-    rows = np.column_stack([counts, click]).astype(np.int64)
-    np.savetxt(path, rows, fmt="%d", delimiter=",", header=",".join(names), comments="")
-    return path
 
 
 def tasks(folder: Path, names: Sequence[str]) -> Iterator[Task]:

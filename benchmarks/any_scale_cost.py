@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import thresher as th
-from benchmarks.any_scale import METHODS
+from benchmarks.any_scale_files import METHODS
 from benchmarks.first_file_defaults import unpacked
 from benchmarks.hard import hard_stream
 from benchmarks.harness import DATASETS, ratios, spread, table
