@@ -321,3 +321,37 @@ def test_workers_are_an_option_and_not_a_setting_of_the_answer(rows: Any) -> Non
     assert RunOptions().workers == 1
     assert "workers" not in th.select(*rows, workers=2, **HOW).settings
     assert set(th.select(*rows, workers=2, **HOW).names) >= {f"x{i}" for i in range(TRUE)}
+
+
+@pytest.mark.parametrize("sent", [0, 1 << 17], ids=["too large", "sent"])
+def test_columns_come_with_the_best_unless_they_are_too_large(
+    sent: int, rows: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from thresher.columns import sharded
+
+    team, asked, usual = team_of(as_source(*rows), 3), [], ThreadShards.ask
+    monkeypatch.setattr(sharded, "_SENT", sent)
+
+    def ask(shards: ThreadShards, part: Any, power: float, name: str, *given: Any, **own: Any) -> Any:
+        asked.append(name)
+        return usual(shards, part, power, name, *given, **own)
+
+    monkeypatch.setattr(ThreadShards, "ask", ask)
+    one, shared = ShardedColumns(team_of(as_source(*rows), 1), 0.5), ShardedColumns(team, 0.5)
+    rng = np.random.default_rng(0)
+    for times in range(2):
+        residuals = rng.normal(size=(2, 1500))
+        proposals = shared.top(residuals, 8)
+        asked.clear()
+        for proposal in proposals:
+            ids = rng.permutation(proposal.ids)
+            for found, expected in zip(shared.columns(ids), one.columns(ids), strict=True):
+                assert np.array_equal(found, expected)
+        assert asked.count("columns") >= (0 if sent else 2) + 2  # those of `one`
+        if sent and times == 0:
+            assert asked.count("columns") == 2
+    known = np.concatenate([proposal.ids for proposal in proposals])
+    asked.clear()
+    shared.top(residuals, 8)
+    shared.columns(known)  # asked for again, since they are not sent twice
+    assert asked == ["top", "columns"]

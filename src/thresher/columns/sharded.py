@@ -92,6 +92,40 @@ class _Plain:
 
 PLAIN = _Plain()
 
+#: The most entries of columns that a worker sends with its best, before it is known which of them are proposed.
+_SENT = 1 << 17
+
+
+class Best(NamedTuple):
+    """The best elements of each output, and the columns of those that were not known, if they are not too large."""
+
+    proposals: list[Proposal]
+    ids: Ids
+    columns: ScaledColumns | None
+
+
+class _BestPart:
+    """The best columns with their contents, so that an iteration takes one question."""
+
+    identity = "best"
+
+    def build(self, columns: InMemoryColumns) -> _BestAnswers:
+        return _BestAnswers(columns)
+
+
+class _BestAnswers:
+    def __init__(self, columns: InMemoryColumns) -> None:
+        self._columns = columns
+
+    def top(self, residuals: Floats, limit: int, known: Ids) -> Best:
+        proposals = self._columns.top(residuals, limit)
+        ids = np.setdiff1d(np.concatenate([proposal.ids for proposal in proposals]), known)
+        found = self._columns.columns(ids) if len(ids) else None
+        return Best(proposals, ids, found if found is not None and len(found.rows) <= _SENT else None)
+
+
+BEST = _BestPart()
+
 
 class Shards(ABC):
     """Workers that hold the columns of a dataset, each those of a range of hashed keys.
@@ -155,16 +189,29 @@ class ShardedColumns(SingleColumns):
         self.power = power
         self.rows = shards.rows
         self.bytes = shards.bytes
+        self._received: list[Best] = []  # with the last answers
+        self._loaded: Ids = np.empty(0, np.uint64)  # ids whose columns were loaded: they are not sent again unasked
 
     def top(self, residuals: Floats, limit: int) -> list[Proposal]:
-        parts = self.shards.ask(PLAIN, self.power, "top", np.ascontiguousarray(residuals), limit)
-        return merged_tops(parts.values(), limit)
+        parts = self.shards.ask(BEST, self.power, "top", np.ascontiguousarray(residuals), limit, self._loaded)
+        self._received = [part for part in parts.values() if part.columns is not None]
+        return merged_tops([part.proposals for part in parts.values()], limit)
 
     def columns(self, ids: Ids) -> ScaledColumns:
-        places = self.shards.by_shard(ids)
-        own = {shard: (ids[at],) for shard, at in places.items()}
-        found = self.shards.ask(PLAIN, self.power, "columns", own=own)
-        return gathered([(at, found[shard]) for shard, at in places.items()], len(ids))
+        parts, missing = [], np.ones(len(ids), bool)
+        for part in self._received:
+            assert part.columns is not None
+            at = np.flatnonzero(np.isin(ids, part.ids))
+            if len(at):
+                missing[at] = False
+                parts.append((at, _some_of(part.columns, np.searchsorted(part.ids, ids[at]))))
+        if missing.any():
+            places = np.flatnonzero(missing)
+            own = {shard: (ids[places[at]],) for shard, at in self.shards.by_shard(ids[places]).items()}
+            found = self.shards.ask(PLAIN, self.power, "columns", own=own)
+            parts += [(places[at], found[shard]) for shard, at in self.shards.by_shard(ids[places]).items()]
+        self._loaded = np.union1d(self._loaded, ids)
+        return gathered(parts, len(ids))
 
     def squared_sums(self, residuals: Floats, keys: Ids) -> Floats:
         places = self.shards.by_shard(keys)
@@ -184,6 +231,14 @@ class ShardedColumns(SingleColumns):
 def merged_tops(parts: Iterable[list[Proposal]], limit: int) -> list[Proposal]:
     """The best elements of each output among the best of every shard; ties go to the smaller id."""
     return [merge_proposals(proposals, limit) for proposals in zip(*parts, strict=True)]
+
+
+def _some_of(columns: ScaledColumns, which: NDArray[np.intp]) -> ScaledColumns:
+    """Some of these columns, in this order."""
+    sizes = np.diff(columns.indptr)[which]
+    indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+    at = np.repeat(columns.indptr[which] - indptr[:-1], sizes) + np.arange(indptr[-1])
+    return ScaledColumns(indptr, columns.rows[at], columns.values[at], columns.scales[which])
 
 
 def gathered(parts: list[tuple[NDArray[np.intp], ScaledColumns]], columns: int) -> ScaledColumns:
