@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import logging
 from pathlib import Path
 from typing import Any
@@ -75,6 +76,15 @@ def test_classes_one_row_and_workers_without_rows() -> None:
     assert bits(th.select(few, which, workers=4, **HOW)) == bits(th.select(few, which, **HOW))
     with pytest.raises(th.DataError, match="all rows are equal"):
         th.select(np.ones((4, 2)), np.array([0, 1, 0, 1]), workers=2, **HOW)
+
+
+def test_workers_without_rows_are_reported(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    file = write_svm(tmp_path / "rows.svm", *ball(100))
+    packed = tmp_path / "rows.svm.gz"
+    packed.write_bytes(gzip.compress(file.read_bytes()))
+    with caplog.at_level(logging.WARNING):
+        assert bits(th.select(packed, workers=3, **HOW)) == bits(th.select(file, **HOW))
+    assert "2 of 3 workers have no rows, since the data has 1 part that can be read separately" in caplog.text
 
 
 def test_estimators_checkpoints_and_kept_out_columns(tmp_path: Path) -> None:

@@ -233,3 +233,10 @@ def test_estimators_have_workers(rows: Any) -> None:
     assert np.array_equal(model.selection_.weights, expected.weights)
     with pytest.raises(th.ThresherError, match="fit all rows at once"):
         th.MissionClassifier(**how).partial_fit(*rows, classes=[0, 1])
+
+
+def test_a_cluster_that_little_data_does_not_use_is_reported(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        th.select(*planted(300), k=5, workers=2, cluster="127.0.0.1:1", passes=1)
+    assert "1 of 2 workers are used" in caplog.text
+    assert "The fit runs in this process, not on the cluster" in caplog.text

@@ -86,7 +86,8 @@ class WorkersRun(OnlineRun):
         parts = self._mixed(0).most_parts
         found, why = useful_workers(asked, parts, source.total_rows, source.total_bytes, rounds_set=given)
         if why:
-            log.warning("%s: %d of %d workers are used: %s", self.source.describe(), found, asked, why)
+            alone = ". The fit runs in this process, not on the cluster" if found == 1 and self.options.cluster else ""
+            log.warning("%s: %d of %d workers are used: %s%s", self.source.describe(), found, asked, why, alone)
         elif found > 1:
             memory = self.plan.memory
             log.info("%d workers of %s each, %s in all", found, show_size(memory), show_size(found * memory))

@@ -57,11 +57,21 @@ class SparseRFWorkersRun(TeamRun, SparseRFRun):
             threads=max(1, self.pool.threads // options.workers),
             room=plan.worker_rows if plan.memory else None,
         )
+        parts, count = len(self.source.shards(options.workers)), options.workers
+        if parts < count:
+            log.warning(
+                "%s: %d of %d workers have no rows, since the data has %d %s that can be read separately: uncompressed "
+                "text and several files have more",
+                self.source.describe(),
+                count - parts,
+                count,
+                parts,
+                "part" if parts == 1 else "parts",
+            )
         self._team = self._make_team(share, plan.memory)
         if plan.memory:
-            each, count = plan.memory, options.workers
-            total = show_size((count + 1) * each)
-            log.info("%d workers and this process, of %s each, %s in all", count, show_size(each), total)
+            total = show_size((count + 1) * plan.memory)
+            log.info("%d workers and this process, of %s each, %s in all", count, show_size(plan.memory), total)
         return self._make_sharded_reader(loss, share.want_parts, lambda *read: self._show_read(*read[:3]))
 
     def _make_rows(self, examples: Examples) -> Rows:
