@@ -66,6 +66,7 @@ def make_reports(folder):
     rng = np.random.default_rng(2)
     many = make(rng.normal(size=MANY), names=[f"token{i}" for i in range(MANY)], space=FeatureSpace("token"))
     many.bounds[:] = 0.1
+    many.provenance.update(FACTS)
     write_report(folder / "many.html", report_data(many))
     yield "many", folder / "many.html"
     facts = {**FACTS, "stand_ins": {name: [[name, 0.9]] for name in HOSTILE}, "data": HOSTILE[0], "warnings": HOSTILE}
