@@ -36,6 +36,7 @@ COMPARISONS = (
     "right_k",
     "trust",
     "error_control.stability",
+    "error_control.decoys",
     "online.memory_growth",
     "memory_promise",
     "fgm.hard_stream",
