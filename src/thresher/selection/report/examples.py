@@ -144,14 +144,20 @@ class Examples:
         ]
         if not groups:
             return None
-        binary = self._selection.classes is not None and self._selection.weights.ndim == 1
-        for_class = f" for {name_of(self._selection.labels[1])}" if binary else ""
+        note = "Each bar is what a feature of the row (weight times value) adds to its score"
+        what = "higher values"
+        if self._selection.classes is not None:
+            binary = self._selection.weights.ndim == 1
+            what = name_of(self._selection.labels[1]) if binary else "the predicted class"
+            note += f" for {what}" if binary else ""
+        note += "; with the intercept they sum to the score."
+        if any(self._texts.values()):
+            note += f" What is underlined in a text speaks for {what}, what has a dashed line against it."
         return {
             "kind": "examples",
             "title": "Examples",
             "question": "Why this prediction?",
-            "note": "Each bar is what a feature of the row (weight times value) adds to its score"
-            f"{for_class}; with the intercept they sum to the score.",
+            "note": note,
             "groups": groups,
         }
 
