@@ -80,6 +80,25 @@ def test_resumed_fits_have_the_same_bits(found: th.Selection, tmp_path: Path) ->
     assert again.settings["chosen"] == found.settings["chosen"]
 
 
+def test_few_held_out_rows_compare_the_loss_many_their_mistakes() -> None:
+    targets = np.where(RNG.normal(size=(2, 600)) > 0, 1.0, -1.0)
+    margins = RNG.normal(size=targets.shape)
+    many = HeldOut(np.ones(600, bool), targets, np.ones(600), False)
+    few = many.rows(np.arange(200))
+    wrong = ((margins > 0) != (targets > 0)).mean(axis=0)
+    assert np.array_equal(many.losses(margins), wrong)
+    assert np.array_equal(few.mistakes(margins[:, :200]), wrong[:200])
+    hinge = 0.5 * np.maximum(0.0, 1.0 - margins * targets) ** 2
+    np.testing.assert_allclose(few.losses(margins[:, :200]), hinge[:, :200].mean(axis=0), rtol=1e-12)
+
+
+def test_scores_of_the_path_are_shares_of_correct_rows(found: th.Selection) -> None:
+    scores = np.array([entry["score"] for entry in found.provenance["path"]])
+    rows = np.arange(50, 120)  # about a fifth of 400
+    shares = np.round(scores[:, None] * rows) / rows
+    assert np.isclose(shares, scores[:, None], atol=1e-12).all(axis=0).any()
+
+
 def test_progress_shows_round_functions_and_score() -> None:
     seen: list[str] = []
     th.select(X, SIGNS, progress=lambda progress: seen.append(progress.detail), **FEW)

@@ -3,7 +3,7 @@
 Algorithm 1 follows a path of λ, one iteration for each, from the λ that keeps no feature downwards, without the
 held-out rows. It ends when their score no longer improves. The features of the best λ, strongest first, are then
 fitted with an l2 penalty; held-out rows choose this penalty, and the smallest number of features whose loss is within
-one standard error of the best. Last, the chosen features are fitted on all rows.
+one standard error of the best, or with few rows the best itself. Last, the chosen features are fitted on all rows.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from thresher import _native
 from thresher.columns.types import Floats, Ids
+from thresher.errors import FileFormatError
 from thresher.sparse_rf.engine import SparseRFEngine
 from thresher.sparse_rf.feature_columns import RandomFeatureColumns
 from thresher.sparse_rf.held_out import HeldOut
@@ -29,7 +30,9 @@ _FALL, STAGES, _PATIENCE = 0.5, 18, 2
 _TOLERANCE = 1e-2
 #: A path also ends with this multiple of the features that may be kept.
 _SURPLUS = 2
-#: The l2 penalties, as shares of the weight of the rows, and the factor between numbers of features.
+#: The l2 penalties, as shares of the weight of the rows; larger ones for few rows. The factor between numbers of
+#: features.
+_LARGE_RIDGES = (3e-1, 1e-1, 3e-2)
 _RIDGES, _SIZES = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6), 0.65
 #: The rows that choose them.
 _MAX_ROWS = 6000
@@ -86,7 +89,8 @@ class AutoEngine:
         #: The most features of the result.
         self.most = settings.k or min(_MOST, max(_FEWEST, rows // _ROWS_PER_FEATURE))
         self.most = self.most if most is None else max(1, min(self.most, most))
-        self._means: list[float] = []  # the loss on held-out rows after each λ
+        self._means: list[float] = []  # the loss on held-out rows after each λ, and the mistakes
+        self._mistakes: list[float] = []
         self._best: tuple[Ids, Floats] = (np.empty(0, np.uint64), np.empty((len(held.targets), 0)))
         self._final: L2Fit | None = None
         #: What the held-out rows chose.
@@ -110,7 +114,7 @@ class AutoEngine:
     @property
     def path(self) -> list[dict[str, float]]:
         """One entry per iteration, with the score on held-out rows."""
-        scores = [self.held.score(mean) for mean in self._means]
+        scores = [self.held.score(mean) for mean in self._mistakes]
         return [{**entry, "score": score} for entry, score in zip(self._inner.path, scores, strict=False)]
 
     @property
@@ -127,6 +131,7 @@ class AutoEngine:
             return False
         margins = np.array([problem.margins[self.held.mask] + problem.intercept for problem in self.problems])
         means.append(self.held.mean(self.held.losses(margins)))
+        self._mistakes.append(self.held.mean(self.held.mistakes(margins)))
         if means[-1] <= min(means):
             self._best = self._inner.merged()
             self.chosen["lam"] = self._inner.path[-1]["lam"]
@@ -161,7 +166,7 @@ class AutoEngine:
         fit = L2Fit(self.family, self.settings, keys, some.targets, some.learned, self.pool, which)
         fit.start(weights)
         best, ridge = np.inf, _RIDGES[0]
-        for penalty in _RIDGES:
+        for penalty in (*_LARGE_RIDGES, *_RIDGES) if some.few else _RIDGES:
             fit.solve(penalty, roughly=True)
             mean = some.mean(some.losses(fit.margins(some.mask)))
             if not mean < best:
@@ -182,7 +187,10 @@ class AutoEngine:
         return rows if self._room is None else min(rows, max(1, self._room // (8 * max(1, features))))
 
     def _size(self, fit: L2Fit, some: HeldOut, ridge: float) -> tuple[int, Floats]:
-        """The smallest number of features, strongest first, within one standard error of the best; their weights."""
+        """The smallest number of features, strongest first, within one standard error of the best; their weights.
+
+        With few rows a standard error is so wide that most of the accuracy would be given up: the best number then.
+        """
         sizes: list[int] = []
         losses: list[Floats] = []
         weights, within = [fit.weights], [True]
@@ -195,7 +203,8 @@ class AutoEngine:
             losses.append(some.losses(fit.margins(some.mask)))
             means = [some.mean(one) for one in losses]
             best = int(np.argmin(means))
-            within = [means[i] - means[best] <= some.error(one - losses[best]) for i, one in enumerate(losses)]
+            errors = [0.0 if some.few else some.error(one - losses[best]) for one in losses]
+            within = [mean - means[best] <= error for mean, error in zip(means, errors, strict=True)]
             if not any(within[-2:]):
                 break
             size = int(size * _SIZES)
@@ -207,12 +216,14 @@ class AutoEngine:
     def state(self) -> dict[str, NDArray[Any]]:
         """The arrays that `restore` needs, besides the data."""
         keys, weights = self._best
-        best = {"best_keys": keys, "best_weights": weights, "means": np.array(self._means)}
+        best = {"best_keys": keys, "best_weights": weights, "means": np.array([self._means, self._mistakes])}
         return {**self._inner.state(), **best, "best_lam": np.array([self.chosen.get("lam", 0.0)])}
 
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
         """Restore the result of `state`; KeyError or ValueError if it does not fit this engine."""
         self._inner.restore(state)
-        self._means = state["means"].tolist()
+        if state["means"].shape != (2, self._inner.rounds):
+            raise FileFormatError("inconsistent scores of held-out rows")
+        self._means, self._mistakes = state["means"].tolist()
         self._best = (state["best_keys"], state["best_weights"])
         self.chosen = {"lam": float(state["best_lam"][0])}

@@ -15,6 +15,8 @@ from thresher.core.losses import get_loss
 _FIRST_TENTH = 8
 #: With fewer held-out rows nothing is chosen.
 _FEWEST = 20
+#: With fewer held-out rows than this, their mistakes are too few to compare: the loss itself decides.
+_COARSE = 500
 
 
 class HeldOut(NamedTuple):
@@ -24,6 +26,7 @@ class HeldOut(NamedTuple):
     targets: Floats  # outputs x rows
     weights: Floats
     real: bool  # whether the targets are numbers
+    loss: str = "squared_hinge"
 
     @classmethod
     def of(cls, loss: str, parts: NDArray[np.uint8] | None, targets: Floats, weights: Floats) -> HeldOut | None:
@@ -37,7 +40,12 @@ class HeldOut(NamedTuple):
             return None
         if not real and ((rest.max(axis=1) < 0).any() or (rest.min(axis=1) > 0).any()):
             return None
-        return cls(mask, targets, weights, real)
+        return cls(mask, targets, weights, real, loss)
+
+    @property
+    def few(self) -> bool:
+        """Whether these rows are too few to count mistakes."""
+        return bool(self.mask.sum() < _COARSE)
 
     @property
     def learned(self) -> Floats:
@@ -54,12 +62,18 @@ class HeldOut(NamedTuple):
 
     def rows(self, which: NDArray[np.intp]) -> HeldOut:
         """The same for some of the rows."""
-        return HeldOut(
-            self.mask[which], np.ascontiguousarray(self.targets[:, which]), self.weights[which].copy(), self.real
-        )
+        targets = np.ascontiguousarray(self.targets[:, which])
+        return HeldOut(self.mask[which], targets, self.weights[which].copy(), self.real, self.loss)
 
     def losses(self, margins: Floats) -> Floats:
-        """The loss of each held-out row, from margins (outputs x held-out rows): squared error, or 0 or 1."""
+        """What choices compare, from margins (outputs x held-out rows): mistakes, or with few rows the loss."""
+        if self.real or not self.few:
+            return self.mistakes(margins)
+        values = get_loss(self.loss).value(margins.ravel(), self.targets[:, self.mask].ravel())
+        return np.asarray(values.reshape(margins.shape).mean(axis=0))
+
+    def mistakes(self, margins: Floats) -> Floats:
+        """The squared error of each held-out row, or 0 or 1, from margins (outputs x held-out rows)."""
         y = self.targets[:, self.mask]
         if self.real:
             return np.asarray(((margins - y) ** 2).mean(axis=0))
@@ -79,7 +93,7 @@ class HeldOut(NamedTuple):
         return float(np.sqrt((weights * centred**2).sum()) / weights.sum())
 
     def score(self, mean: float) -> float:
-        """Accuracy or R² from the mean loss."""
+        """Accuracy or R² from the mean of `mistakes`."""
         if not self.real:
             return 1.0 - mean
         y, weights = self.targets[:, self.mask], self.weights[self.mask] / self.weights[self.mask].sum()
