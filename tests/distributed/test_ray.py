@@ -217,6 +217,35 @@ def test_what_is_read_through_a_temporary_file_is_refused(file: Path, tmp_path: 
         th.select(packed, cluster="ray", cache=tmp_path / "cache", **HOW)
 
 
+@pytest.mark.filterwarnings("ignore:`use_.*` is deprecated:DeprecationWarning")  # by Ray itself
+def test_a_real_dataset_of_ray_has_the_bits_of_a_file(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    data = pytest.importorskip("ray.data", reason="pip install 'ray[data]'")
+    import pyarrow.parquet as pq
+
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(1200, 4)).astype(np.float32)
+    y = np.where(x[:, 1] + rng.normal(size=1200) > 0, "yes", "no")
+    table = pa.table({**{f"c{j}": x[:, j] for j in range(4)}, "y": y})
+    pq.write_table(table, tmp_path / "rows.parquet")
+    dataset = data.from_arrow([table.slice(0, 600), table.slice(600)])
+    how: dict[str, Any] = {
+        "k": 2,
+        "target": "y",
+        "passes": 1,
+        "refit": False,
+        "memory": "4MB",
+        "workers": 2,
+        "sync": 300,
+    }
+    assert bits(th.select(dataset, **how)) == bits(th.select(tmp_path / "rows.parquet", **how))
+    with pytest.raises(th.ThresherError, match="cannot be sent to the workers of Ray"):
+        th.select(dataset, cluster="ray", cache=tmp_path / "cache", **how)
+    # Tasks of Ray would wait for a processor that the workers have, and these for the rows.
+    with pytest.raises(th.ThresherError, match=r"a processor besides those of 2 workers.* has 2: add nodes"):
+        th.select(dataset, k=2, target="y", method="fgm", preset="fixed", workers=2, cluster="ray")
+
+
 def columns() -> tuple[Any, Any, dict[str, Any]]:
     """Columns that arrive, some of them true, and how they are selected."""
     rng = np.random.default_rng(5)

@@ -39,6 +39,8 @@ class RayActors:
         Tells an actor its share: called with the actor and its number, returns what to wait for.
     again, here : str
         What a replacement does again, and what this process does if there is none, for messages.
+    reads_by_ray : bool
+        Tasks of Ray read the data: without a processor of their own they would wait for the workers forever.
     """
 
     def __init__(
@@ -52,6 +54,7 @@ class RayActors:
         prepare: Callable[[Any, int], Any],
         again: str,
         here: str,
+        reads_by_ray: bool = False,
     ) -> None:
         self.ray = need("ray", "ray")
         self._prepare = prepare
@@ -64,7 +67,7 @@ class RayActors:
         self.replaced = 0
         self._started = connect(self.ray, cluster, count, store)
         try:
-            check_processors(self.ray, cluster, count)
+            check_processors(self.ray, cluster, count, reads_by_ray=reads_by_ray)
         except SettingsError:
             self.close()
             raise

@@ -63,9 +63,14 @@ def _refused(address: str, error: Exception) -> str:
     )
 
 
-def check_processors(ray: Any, cluster: str, workers: int) -> None:
-    """Raise unless the cluster has a processor for each worker."""
+def check_processors(ray: Any, cluster: str, workers: int, *, reads_by_ray: bool = False) -> None:
+    """Raise unless the cluster has a processor for each worker, and one more if tasks of Ray read the data."""
     processors = int(ray.cluster_resources().get("CPU", 0))
+    if reads_by_ray and processors == workers:
+        raise SettingsError(
+            f"tasks of Ray read the dataset, which need a processor besides those of {workers} workers, and the "
+            f"cluster {quoted(cluster)} has {processors}: add nodes, pass fewer `workers`, or leave out `cluster`"
+        )
     if processors < workers:
         raise SettingsError(
             f"`workers={workers}` need a processor each, and the cluster {quoted(cluster)} has {processors}: pass "

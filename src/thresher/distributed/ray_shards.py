@@ -94,6 +94,7 @@ class RayShards(ShardTeam):
                 prepare=self._begun,
                 again=f"it reads its share of the {self.share.what} again",
                 here=f"reads and holds its share of the {self.share.what}",
+                reads_by_ray=self.source.reads_by_ray,
             )
             self._source = self._actors.put(self.source)
         return self._actors

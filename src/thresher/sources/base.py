@@ -36,6 +36,8 @@ class Source(ABC):
     rewindable: bool = True
     #: Whether reading parses files, so that a second thread that reads ahead pays off.
     parses_files: bool = False
+    #: Whether tasks of Ray read the rows, for which a cluster needs processors.
+    reads_by_ray: bool = False
     #: Stored bytes in total, if known; a cursor's ``read`` counts towards it.
     total_bytes: int | None = None
     #: Rows in total, if known.
@@ -278,6 +280,7 @@ class Wrapped(Source):
         self.space = source.space
         self.rewindable = source.rewindable
         self.parses_files = source.parses_files
+        self.reads_by_ray = source.reads_by_ray
         self.total_bytes = source.total_bytes
         self.total_rows = source.total_rows
         self.multilabel = source.multilabel

@@ -30,6 +30,7 @@ class RayDatasetSource(ParquetSource):
     dataset: Any
 
     parses_files = False
+    reads_by_ray = True
 
     @property
     def format(self) -> str:
