@@ -33,7 +33,10 @@ from thresher.core.memory import peak_resident, resident
 from thresher.errors import DataError, SettingsError
 small, large, options, memory = sys.argv[1], sys.argv[2], json.loads(sys.argv[3]), sys.argv[4]
 logging.disable()
-th.select(small, **{**options, "k": 2, "memory": "12MB"})
+try:
+    th.select(small, **{**options, "k": 2, "memory": "12MB"})
+except SettingsError:  # some methods need more for any data
+    th.select(small, **{**options, "k": 2})
 before = resident()
 try:
     selection = th.select(large, **options, memory=memory)

@@ -18,7 +18,7 @@ from tests.streams import planted, planted_outputs, write_vw
 from thresher import _native
 from thresher.core.batch import Batch
 from thresher.errors import SettingsError
-from thresher.online.engine import OnlineEngine, OnlineSettings
+from thresher.online.engine import OnlineEngine, OnlineSettings, StateFullError
 from thresher.online.tuning import FIRST_ROUND, SuccessiveHalving
 from thresher.sources.arrays import SparseSource
 
@@ -327,3 +327,14 @@ def test_a_file_beyond_the_memory_is_reported_as_approximate(tmp_path: Path) -> 
     assert {"good", "bad"} <= set(found.names)
     assert found.named == len(found)
     assert "approximate" not in th.select(path, k=8, method="b-arda", memory="64MB").provenance
+
+
+def test_settings_side_by_side_stop_before_they_take_much_more_than_they_may() -> None:
+    """Not a batch late: all of them grow at the same row."""
+    settings = OnlineSettings(k=10, method="l1-arda", tune=True, room=24 << 20, name_cap=32)
+    tuner = SuccessiveHalving(settings)
+    keys = np.arange(200 * 500, dtype=np.uint64)
+    batch = Batch(np.arange(0, len(keys) + 1, 500), keys, None, y=np.where(np.arange(200) % 2, 1.0, -1.0))
+    with pytest.raises(StateFullError, match="side by side"):
+        tuner.step(batch)
+    assert sum(candidate.seen[1] for candidate in tuner.candidates) <= 1.1 * settings.room

@@ -23,7 +23,7 @@ namespace thresher {
 
 /// From this size on, blocks are mapped. glibc maps the first ones too, but once one is freed it takes those of that
 /// size from its heaps, one for each thread, where small arrays between large ones keep many times what is in use.
-inline constexpr std::size_t smallest_mapped = std::size_t{1} << 18;
+inline constexpr std::size_t smallest_mapped = std::size_t{1} << 16;
 
 /// Uninitialised memory of `bytes`.
 inline void* new_system_block(std::size_t bytes) {

@@ -23,6 +23,11 @@ from thresher.online.settings import THRESHOLDED, OnlineSettings
 _GATHERING = 3
 #: The first round ends after this number of rows; every further round doubles the rows seen.
 FIRST_ROUND = 200
+#: The most rows that candidates learn one after the other, and the share of their memory that all features of these
+#: rows may take, at this many bytes each, if all are new.
+_PART_ROWS, _PART_SHARE, _SEEN_BYTES = 256, 16, 128
+#: Bytes of a candidate that saw no feature; the plan has those of one.
+_ENGINE_BYTES = 3 << 17
 _ETAS = tuple(10.0 ** (p / 2) for p in range(-10, 2))
 _L2_PENALTIES = (0.0, 1e-4, 1e-2)
 #: λ has the unit of the gradients: this covers features from thousandths to raw counts.
@@ -82,7 +87,7 @@ class SuccessiveHalving:
         with self._lock:
             at = 0
             while at < len(batch):
-                end = min(len(batch), at + 256, at + self._round_end - self._rows)
+                end = self._part_end(batch, at)
                 part = batch.take(slice(at, end))
                 part = replace(part, y=None if batch.y is None else batch.y[at:end])
                 interrupted = self._advance(part, at)
@@ -92,14 +97,23 @@ class SuccessiveHalving:
                     self._halve()
                 if interrupted:
                     raise KeyboardInterrupt
-            self._check_memory()
+
+    def _part_end(self, batch: Batch, at: int) -> int:
+        """The end of the rows from ``at`` on that candidates learn one after the other, before memory is checked."""
+        end = min(len(batch), at + _PART_ROWS, at + self._round_end - self._rows)
+        if allowed := self.settings.room + self.settings.name_room:
+            features = allowed // (_PART_SHARE * _SEEN_BYTES * len(self.candidates))
+            fit = int(np.searchsorted(batch.indptr, batch.indptr[at] + features, side="right")) - 1
+            end = min(end, max(at + 1, fit))
+        return end
 
     def _advance(self, part: Batch, at: int) -> bool:
         """Let every candidate learn the same rows, and drop those that diverge; raise if all do."""
         interrupted = False
         diverged: list[int] = []
+        used = self._used()
         for i, candidate in enumerate(self.candidates):
-            begin = candidate.rows
+            begin, used = candidate.rows, used - candidate.seen[1]
             while candidate.rows - begin < len(part):
                 done = candidate.rows - begin
                 rest = replace(part.take(slice(done, len(part))), y=None if part.y is None else part.y[done:])
@@ -114,6 +128,9 @@ class SuccessiveHalving:
                         raise DataError(error.args[0], at + done + error.args[1]) from None
                     diverged.append(i)
                     break
+            # Here, not after all of them: their tables double at about the same row.
+            used += candidate.seen[1]
+            self._check_memory(used)
         self._keep([i for i in range(len(self.candidates)) if i not in diverged])
         return interrupted
 
@@ -150,8 +167,11 @@ class SuccessiveHalving:
         self._round_start = [candidate.scores.sums for candidate in self.candidates]
         self._round_end *= 2
 
-    def _check_memory(self) -> None:
-        used = sum(candidate.seen[1] for candidate in self.candidates)
+    def _used(self) -> int:
+        """Bytes of what the candidates saw, and of the candidates besides the one in the plan."""
+        return sum(candidate.seen[1] for candidate in self.candidates) + _ENGINE_BYTES * (len(self.candidates) - 1)
+
+    def _check_memory(self, used: int) -> None:
         allowed = self.settings.room + self.settings.name_room
         if 0 < allowed < used:
             raise StateFullError(
