@@ -47,7 +47,7 @@ def test_defaults_choose_passes_and_say_so(method: str) -> None:
 
 @pytest.mark.parametrize("method", ["mission", "b-arda"])
 def test_chosen_passes_predict_as_well_as_one(method: str) -> None:
-    """In the mean of some draws: one is a matter of chance, and the difference of these has a standard error of 0.01."""
+    """In the mean of some draws: one is a matter of chance, and this mean has a standard error of 0.01."""
     accuracies = []
     for seed in range(0, 8, 2):
         (x, y), rows = problem(seed=seed), problem(seed=seed + 1)

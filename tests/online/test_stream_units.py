@@ -236,3 +236,16 @@ def test_methods_that_cannot_change_units_keep_those_of_the_first_call() -> None
     assert found.partial_fit(100.0 * X[300:], Y[300:])._fitted.units is before
     with pytest.raises(SettingsError, match="products"):
         th.MissionClassifier(k=4, standardize=True, interactions=2).partial_fit(X, Y)
+
+
+def test_rows_are_standardised_a_few_at_a_time_in_little_room() -> None:
+    from thresher.sources.registry import as_source
+    from thresher.sources.transforms.stream_units import StreamUnits
+
+    source, found = as_source((X + ORIGINS) * UNITS, Y), []
+    for room in (1, 1 << 12, 1 << 30):
+        rows = StreamUnits(source, RunningUnits(KEYS, centred=True), room=room)
+        parts = [(part, begin) for batch, _ in source.batches(500) for begin, part, _ in rows.parts(batch)]
+        assert sum(len(part) for part, _ in parts) == N
+        found.append(b"".join(part.values.tobytes() for part, _ in parts if part.values is not None))
+    assert found[0] == found[1] == found[2]

@@ -211,7 +211,7 @@ class OnlineRun(Run):
         elif self.units is None:
             self.units = RunningUnits(columns.keys, centred=centred)
         assert isinstance(self.units, RunningUnits)
-        self._following = StreamUnits(self.source, self.units)
+        self._following = StreamUnits(self.source, self.units, room=self.plan.memory // 8)
 
     # ── the loop ─────────────────────────────────────────────────────────────────────────────────
 

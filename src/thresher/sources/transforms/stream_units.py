@@ -27,18 +27,22 @@ class StreamUnits:
     ----------
     source : Source
         The rows of the batches.
+    room : int
+        Bytes for the numeric columns of some rows, twice: as they are, and standardised.
     """
 
-    def __init__(self, source: Source, units: RunningUnits) -> None:
+    def __init__(self, source: Source, units: RunningUnits, *, room: int) -> None:
         self.source = source
         self.units = units
+        self._step = max(1, min(_VALUES, room // 16) // max(1, len(units.units.keys)))
         rows = rows_alone(source)
         self._matrix = rows if isinstance(rows, DenseSource) else None
+        self._table: Standardized | None = None  # of the units in use
         self._index = _native.KeyIndex(units.units.keys)
 
     def parts(self, batch: Batch) -> Iterator[tuple[int, Batch, UnitChange | None]]:
         """Rows in the same units: where they begin in the batch, the rows, and the change of units before them."""
-        step = max(1, _VALUES // max(1, len(self.units.units.keys)))
+        step = self._step
         for first in range(0, len(batch), step):
             some = batch.take(slice(first, first + step)) if len(batch) > step else batch
             block = self._block(some)
@@ -57,6 +61,8 @@ class StreamUnits:
     def _converted(self, batch: Batch, block: NDArray[np.float64]) -> Batch:
         units: Units = self.units.units
         if self._matrix is None:
-            return Standardized(self.source, units).converted(batch)
+            if self._table is None or self._table.units is not units:
+                self._table = Standardized(self.source, units)
+            return self._table.converted(batch)
         indptr, columns, values, _, _ = _native.dense_rows(units.apply(block.copy()))
         return replace(batch, indptr=indptr, keys=units.keys[columns], values=values)
