@@ -113,8 +113,8 @@ def test_of_many_features_the_strongest_are_noted_and_the_number_is_true():
     labels = wide[:, :3].sum(axis=1) > 0
     settings = {"k": 1500, "passes": 1, "refit": False, "standardize": False, "shuffle": False, "calibrate": False}
     history = th.select(wide, labels, **settings).provenance["kept_history"]
-    assert history["size"] == [1500] * 5
-    assert history["rows"] == [64, 128, 192, 256, 400]
+    assert history["size"] == [1500] * 3
+    assert history["rows"] == [64, 128, 400]
 
 
 def test_the_memory_is_part_of_the_plan():
@@ -198,3 +198,18 @@ def test_little_memory_notes_fewer_features_and_refuses_no_fit():
     assert 0 <= plan["moments"] < moment_bytes(1000, 1)
     assert plan["total"] <= plan["memory"]
     assert selection.provenance["learning_curve"]["rows"][-1] == selection.provenance["rows"]
+
+
+def test_many_kept_features_have_fewer_free_moments():
+    """To list them takes time, also where ``k`` does not limit their number."""
+
+    def noted_of(size):
+        moments = Moments(4)
+        for n in range(64, 1025, 64):
+            moments.learned(1)
+            if moments.due(n):
+                moments.note(n, (float(n), 0.0), (size, np.arange(4, dtype=np.uint64)))
+        return moments.rows
+
+    assert noted_of(1024) == list(range(64, 1025, 64))
+    assert noted_of(1025) == [64, 128]

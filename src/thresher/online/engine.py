@@ -194,9 +194,12 @@ class OnlineEngine:
             return
         self.moments.learned(features)
         if self.moments.due(self.rows, round_end=round_end):
-            thresholded = self.gathers_kept and self.settings.method in THRESHOLDED
-            scanned = 4 * self.seen[0] if thresholded else 0  # they have no table: all features seen are scanned
-            self.moments.note(self.rows, self.scores.sums, self._kept_now() if self.gathers_kept else None, scanned)
+            kept = self._kept_now() if self.gathers_kept else None
+            scanned = 0
+            if kept is not None and self.settings.method in THRESHOLDED:
+                # They have no table: all features seen are scanned, and any number is ordered.
+                scanned = 4 * self.seen[0] + 40 * kept[0]
+            self.moments.note(self.rows, self.scores.sums, kept, scanned)
 
     def end_pass(self) -> None:
         """Note the end of a pass."""

@@ -15,7 +15,7 @@ MOST = 64
 _FIRST = 64
 #: A moment takes time. The first ones are free; each further one must wait until features have been learned whose time
 #: is some thirty times as long: this number, and more for each feature noted and for each one ordered.
-_FREE, _FREE_OF_MANY, _PRICE, _PRICE_OF_KEPT, _PRICE_OF_ORDER = 16, 4, 60_000, 450, 30
+_FREE, _FREE_OF_MANY, _PRICE, _PRICE_OF_KEPT, _PRICE_OF_ORDER = 16, 2, 60_000, 450, 30
 #: The most features of a moment: the strongest ones.
 MOST_KEPT = 1024
 #: The most features in a timeline.
@@ -66,7 +66,7 @@ class Moments:
 
     def __init__(self, k: int) -> None:
         self._price = _PRICE + _PRICE_OF_KEPT * min(k, MOST_KEPT) + _PRICE_OF_ORDER * k
-        self._free = _FREE if k <= MOST_KEPT else _FREE_OF_MANY
+        self._k = k
         self._distance = _FIRST
         self._pass_distance, self._passes_seen = 1, 0
         # The last moment, their number, the features since the last, and what the next one must wait for besides.
@@ -77,13 +77,19 @@ class Moments:
         self.kept: list[Folded] = []
         self.passes: list[int] = []
 
+    @property
+    def _free(self) -> bool:
+        """Whether the next moment is free: there are few, and of many features still fewer."""
+        most = max([self._k, *self.sizes[:_FREE]])
+        return self._noted < (_FREE if most <= MOST_KEPT else _FREE_OF_MANY)
+
     def end(self, rows: int, indptr: NDArray[np.int64], begin: int) -> int:
         """Where to pause in a batch that is learned from ``begin`` on: at the next moment, or at its end.
 
         ``rows`` are learned before. The moments do not depend on the batches: they are multiples of the distance.
         """
         paid = begin
-        if self._noted >= self._free:
+        if not self._free:
             paid = int(np.searchsorted(indptr, indptr[begin] + self._price + self._surcharge - self._features))
         first = begin + self._distance - rows % self._distance
         wait = max(0, -((first - paid) // self._distance))
@@ -99,7 +105,7 @@ class Moments:
         Rounds of several workers end where they end: the first end behind a multiple of the distance counts.
         """
         here = rows // self._distance > self._last // self._distance if round_end else rows % self._distance == 0
-        return here and (self._noted < self._free or self._features >= self._price + self._surcharge)
+        return here and (self._free or self._features >= self._price + self._surcharge)
 
     def note(
         self, rows: int, sums: tuple[float, float], kept: tuple[int, NDArray[np.uint64]] | None, surcharge: int = 0
