@@ -18,6 +18,7 @@ const records = columns => {
 const q = (field, title, more) => ({ field, type: "quantitative", title, ...more });
 const tips = fields => fields.map(([field, title, format]) => ({ field, title, type: "quantitative", format: format || ",.4~g" }));
 const BARS = { type: "rect", stroke: "var(--card)", strokeWidth: 1 };
+const whole = { axis: { tickMinStep: 1, format: "~s" } };
 const near = { scale: { zero: false, nice: true } };
 
 // A figure with a chart, and the same numbers as a table for who cannot see it.
@@ -132,7 +133,7 @@ const VIEWS = {
       const { edges, stay, cut } = view.mirror, which = ["cut", "stays"];
       const values = [cut, stay].flatMap((counts, k) => counts.map((n, i) => ({ from: edges[i], to: edges[i + 1], candidates: n, which: which[k], low: k ? cut[i] : 0, high: k ? cut[i] + n : n }))).filter(v => v.candidates);
       parts.push(chart("Mirror statistics of the candidates", "How many candidates have which mirror statistic; those beyond the cut stay.", values, [
-        { mark: BARS, encoding: { x: q("from", "mirror statistic (agreement of the halves)", { scale: { nice: false, domain: [edges[0], edges[edges.length - 1]] } }), x2: { field: "to" }, y: q("low", "candidates"), y2: { field: "high" },
+        { mark: BARS, encoding: { x: q("from", "mirror statistic (agreement of the halves)", { scale: { nice: false, domain: [edges[0], edges[edges.length - 1]] } }), x2: { field: "to" }, y: q("low", "candidates", whole), y2: { field: "high" },
           color: { field: "which", type: "nominal", scale: { domain: ["stays", "cut"], range: [C(0), "var(--c8)"] }, legend: { symbolType: "square" } }, tooltip: tips([["from", "from"], ["to", "to"], ["candidates", "candidates", ","]]) } },
         { data: { values: [{ zero: 0 }] }, mark: { type: "rule", strokeDash: [3, 4] }, encoding: { x: q("zero") } },
       ], { columns: [["from", "from"], ["to", "to"], ["which", "stays or cut"], ["candidates", "candidates"]] }));
@@ -191,7 +192,7 @@ const VIEWS = {
         { data: { values: domain.map(v => ({ v })) }, mark: { type: "line", color: C(1), strokeWidth: 1, strokeDash: [3, 4] }, encoding: { x: q("v"), y: q("v") } },
       ], { columns: [["x", "predicted from"], ["y", "true from"], ["rows", "rows"]] }),
       chart("Residuals", "How many rows have which residual.", bins, [
-        { mark: BARS, encoding: { x: q("from", "true minus predicted", { scale: { nice: false, domain: [view.edges[0], view.edges[view.edges.length - 1]] } }), x2: { field: "to" }, y: q("rows", "rows"), y2: { datum: 0 }, tooltip: tips([["from", "from"], ["to", "to"], ["rows", "rows", ","]]) } },
+        { mark: BARS, encoding: { x: q("from", "true minus predicted", { scale: { nice: false, domain: [view.edges[0], view.edges[view.edges.length - 1]] } }), x2: { field: "to" }, y: q("rows", "rows", whole), y2: { datum: 0 }, tooltip: tips([["from", "from"], ["to", "to"], ["rows", "rows", ","]]) } },
       ], { columns: [["from", "from"], ["to", "to"], ["rows", "rows"]] }))];
   },
 
