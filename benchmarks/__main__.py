@@ -35,6 +35,7 @@ COMPARISONS = (
     "calibration",
     "right_k",
     "trust",
+    "error_control.missing",
     "error_control.stability",
     "error_control.decoys",
     "online.memory_growth",
