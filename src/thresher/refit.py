@@ -4,9 +4,10 @@ The features are few, so their columns fit into memory, and the fit is exact: a 
 
     Σ c_i loss(w'z_i + b, y_i) / Σ c_i + ½ λ ‖w‖²
 
-over all rows (`native/solvers/sparse_refit.hpp`). z are the columns in units of their own: each is divided by the root
-mean square of its values, so that the penalty does not depend on the unit of a column; columns that most rows have are
-centred too.
+over all rows (`native/solvers/sparse_refit.hpp`). z are the columns in units: each is divided by the root mean square
+of its values, so that the penalty does not depend on the unit of a column, or all sparse columns by that of all their
+values, so that the weights of words as they are counted compare. Held-out rows can choose between the two. Columns that
+most rows have are always in units of their own, and centred.
 """
 
 from __future__ import annotations
@@ -56,8 +57,8 @@ class Columns(NamedTuple):
         """The number of rows."""
         return len(self.indptr) - 1
 
-    def units(self) -> tuple[Floats, Floats]:
-        """Shift and scale of each column."""
+    def units(self, *, shared: bool = False) -> tuple[Floats, Floats]:
+        """Shift and scale of each column; with ``shared``, one scale for all sparse columns."""
         present, sums, squares = np.zeros((3, self.width))
         for start in range(0, len(self.columns), _SUMMED):
             columns = self.columns[start : start + _SUMMED]
@@ -71,6 +72,8 @@ class Columns(NamedTuple):
         # the same whether it is rare or frequent.
         of_rows = squares / max(1, self.rows) - shift**2
         of_values = squares / np.maximum(1.0, present)
+        if shared:
+            of_values[:] = squares[~dense].sum() / max(1.0, present[~dense].sum())
         spread = np.where(dense, of_rows, of_values)
         scale = np.sqrt(np.maximum(spread, 0.0))
         negligible = ~(scale > 1e-9 * np.abs(shift)) | ~(scale > 0)
@@ -175,6 +178,7 @@ class Refit(NamedTuple):
     intercept: Floats
     penalty: float
     score: float
+    shared: bool = False  # whether the sparse columns share a unit
 
 
 class Model(NamedTuple):
@@ -295,11 +299,12 @@ def penalty_path(
     penalties: Sequence[float] = PENALTIES,
     patience: int = _PATIENCE,
     tolerance: float = _TOLERANCE,
+    shared: bool = False,
 ) -> Iterator[PathFit]:
     """Fits of the training rows, each from the one before, until ``patience`` of them do not lower the loss."""
     if not train.rows or not train.width:
         return
-    solver = model.solver(train, train.units())
+    solver = model.solver(train, train.units(shared=shared))
     best, worse = np.inf, 0
     point = np.zeros(model.outputs * (train.width + 1))
     for penalty in penalties:
@@ -314,19 +319,44 @@ def penalty_path(
             return
 
 
-def choose_refit(train: Columns, held: Columns, model: Model) -> Refit | None:
-    """The fit of the training rows whose penalty is best on the held-out rows; None if there is nothing to fit."""
-    best: PathFit | None = None
-    for fit in penalty_path(train, held, model):
-        best = fit if best is None or fit.loss < best.loss else best
-    if best is None:
+def choose_refit(train: Columns, held: Columns, model: Model, *, units: Sequence[bool] = (False,)) -> Refit | None:
+    """The fit of the training rows whose penalty is best on the held-out rows; None if there is nothing to fit.
+
+    ``units`` says whether the sparse columns share a unit. If both are tried, the second is taken only if it is clearly
+    better.
+    """
+    found: tuple[PathFit, bool, Floats] | None = None
+    for shared in units:
+        best = min(penalty_path(train, held, model, shared=shared), key=lambda fit: fit.loss, default=None)
+        if best is None:
+            return None
+        losses, _ = row_losses(model.fitted_loss, best.margins, held.y, held.weight, model.multilabel)
+        if found is None or clearly_better(losses, found[2], held.weight):
+            found = best, shared, losses
+    if found is None:
         return None
-    score = held_out_loss(model.loss, best.margins, held.y, held.weight)
-    return Refit(best.weights, best.intercept, best.penalty, score)
+    fit, shared, _ = found
+    score = held_out_loss(model.loss, fit.margins, held.y, held.weight)
+    return Refit(fit.weights, fit.intercept, fit.penalty, score, shared)
 
 
-def fit_all(rows: Columns, penalty: float, model: Model) -> tuple[Floats, Floats]:
+def clearly_better(losses: Floats, than: Floats, weight: Floats, errors: float = 1.0) -> bool:
+    """Whether the mean of some losses is below that of others, by more than ``errors`` standard errors.
+
+    Both are the losses of the same rows, so the error is that of their differences.
+    """
+    if not np.isfinite(than).all():
+        return bool(np.isfinite(losses).all())
+    if not np.isfinite(losses).all() or not weight.sum() > 0:
+        return False
+    gains = than - losses
+    shares = weight / weight.sum()
+    mean = float(shares @ gains)
+    return mean > errors * float(np.sqrt((shares**2) @ (gains - mean) ** 2))
+
+
+def fit_all(rows: Columns, penalty: float, model: Model, *, shared: bool = False) -> tuple[Floats, Floats]:
     """Weights and intercepts of a fit of all rows."""
-    solver = model.solver(rows, rows.units())
+    solver = model.solver(rows, rows.units(shared=shared))
     point, *_ = solver.fit(penalty, np.zeros(model.outputs * (rows.width + 1)), _TOLERANCE, _MAX_STEPS)
     return model.unpack(solver, point)

@@ -41,21 +41,13 @@ EXPECTED = {
     "check_sample_weight_equivalence_on_sparse_data": ONE_BY_ONE,
 }
 
-#: The check compares a data frame with its array to two decimals; with 200 rows, other held-out rows give other passes
-#: and penalties.
-BY_NAME = "held-out rows follow from a hash of the features, which has the names of a data frame's columns"
-EXPECTED_OF = {
-    str(estimator): EXPECTED | {"check_regressor_data_not_an_array": BY_NAME}
-    for estimator in (th.MissionRegressor(), th.BudgetedRegressor())
-}
-
 X = np.random.default_rng(0).normal(size=(600, 40))
 Y = (X[:, [3, 9, 20, 31]] @ [3.0, -2.5, 2.0, -1.5] > 0).astype(int)
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
 def test_scikit_learn_s_own_checks(estimator: Any) -> None:
-    assert_it_passes(estimator, EXPECTED_OF.get(str(estimator), EXPECTED))
+    assert_it_passes(estimator, EXPECTED)
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS[:2], ids=lambda estimator: type(estimator).__name__)

@@ -158,7 +158,7 @@ def _several(
         bool | None,
         typer.Option(
             "--refit/--no-refit",
-            help="Refit the selected features (default: on for os; others: if it is better on held-out rows).",
+            help="Refit the selected features (default: on for os; others: unless worse on held-out rows).",
         ),
     ] = None,
     standardize: Annotated[

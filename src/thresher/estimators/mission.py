@@ -41,7 +41,7 @@ class MissionClassifier(OnlineClassifier):
         data.
     refit : "auto" or bool
         Fit the selected features once more at the end of `fit`, with an l2 penalty that held-out rows choose.
-        ``auto``: use the refit if it is better on these rows.
+        ``auto``: use the refit unless it is clearly worse on these rows.
     standardize : "auto" or bool
         Learn numeric columns of arrays and data frames in units of their own, so that it does not matter what they are
         measured in; ``coef_`` is in the unit of the data. Sparse features are divided by a power of two, by default if

@@ -15,7 +15,18 @@ from thresher.core.storage import container
 from thresher.online.engine import OnlineEngine
 from thresher.online.result import Selected
 from thresher.online.settings import OnlineSettings
-from thresher.refit import ColumnReader, Columns, Model, Refit, choose_refit, fit_all, held_out_loss, read_columns
+from thresher.refit import (
+    ColumnReader,
+    Columns,
+    Model,
+    Refit,
+    choose_refit,
+    clearly_better,
+    fit_all,
+    held_out_loss,
+    read_columns,
+    row_losses,
+)
 from thresher.selection.calibration import Calibration
 from thresher.sources.base import Source
 from thresher.sources.transforms.holdout import Split, hold_out
@@ -29,6 +40,9 @@ _SHARE, _SHARE_OF_FEW, _FEW_BYTES = 0.1, 0.2, 8 << 20
 LARGE_BYTES, _SHARE_OF_LARGE, _ROWS_OF_LARGE = 64 << 20, 0.02, 2000
 #: Fewer held-out rows say nothing; fewer do not calibrate probabilities that a loss has by itself.
 _LEAST_ROWS, _ENOUGH_TO_CALIBRATE = 10, 200
+#: The learned weights replace a refit that is worse by this number of standard errors: theirs is the least loss of up
+#: to `MOST_PASSES` passes, and the weights that follow from all rows are others.
+_ERRORS = 2.0
 #: Bytes of a feature and of a row while the rows are gathered, and of a feature in a file of text.
 _FEATURE_BYTES, _ROW_BYTES, _TEXT_BYTES = 24, 64, 8
 
@@ -104,13 +118,17 @@ class PassChoice:
     """Scores every pass on the held-out rows, keeps the features of the best one, and fits features once more.
 
     It keeps the selected features of that pass, not an engine. If the number of passes is set, the last one counts.
-    When the choice is made, all rows are learned anew with that number of passes, the held-out ones included. Large
-    data, of which few rows are held out, is not learned again.
+    When the choice is made, all rows are learned anew with that number of passes, the held-out ones included. Some
+    methods find other features then, at times poor ones: if these predict the held-out rows worse than those of the
+    best pass, which did not learn them, the latter stay. Large data, of which few rows are held out, is not learned
+    again.
 
     Attributes
     ----------
     final : bool
         Whether all rows are being learned.
+    kept_best : bool
+        Whether the features of the best pass are the answer, although all rows were learned.
 
     Parameters
     ----------
@@ -130,6 +148,7 @@ class PassChoice:
         self.best: Selected | None = None
         self.refitted: Refit | None = None
         self.used_refit = False
+        self.kept_best = False
         self.scores: Scores | None = None
         if saved:
             self._restore(saved)
@@ -174,20 +193,29 @@ class PassChoice:
     ) -> tuple[Selected, Calibration | None]:
         """The features found in all rows (None: those of the best pass) or their refit, and the calibration.
 
-        Whether to refit, with which penalty, and the calibration follow from the best pass over the training rows and
-        from the held-out rows. ``source`` gives the rows for a phase of this name.
+        A refit is the answer unless the weights that the method learned are clearly better. Whether to refit, with
+        which penalty, and the calibration follow from the best pass over the training rows and from the held-out rows.
+        ``source`` gives the rows for a phase of this name.
         """
         assert self.best is not None
         selected, model = self.best, self.model
         held = self.held.columns(selected.keys)
         margins = held.margins(selected.weights, selected.intercept)
+        if found is not None and self._worse(found, selected, 1.0):
+            found, self.kept_best = selected, True
         if self.settings.refits and len(selected.keys):
             training = self.held.split(source("choosing a penalty"), held=False)
             self.refitted = choose_refit(
-                read_columns(training, selected.keys, encode, room, model.outputs), held, model
+                read_columns(training, selected.keys, encode, room, model.outputs), held, model, units=(True, False)
             )
-            better = self.refitted is not None and self.refitted.score < self.losses[self.best_pass - 1]
-            if self.refitted is not None and (better or self.settings.refit is True):
+            refitted = self.refitted and selected._replace(
+                weights=self.refitted.weights, intercept=self.refitted.intercept
+            )
+            if (
+                refitted
+                and self.refitted
+                and (self.settings.refit is True or not self._worse(refitted, selected, _ERRORS))
+            ):
                 self.used_refit = True
                 margins = held.margins(self.refitted.weights, self.refitted.intercept)
                 if found is None:  # of large data few rows are held out: they are not fitted
@@ -196,7 +224,7 @@ class PassChoice:
                     rows = read_columns(
                         source("refitting the selected features"), found.keys, encode, room, model.outputs
                     )
-                    weights, intercept = fit_all(rows, self.refitted.penalty, model)
+                    weights, intercept = fit_all(rows, self.refitted.penalty, model, shared=self.refitted.shared)
                 exact = np.zeros(len(found.keys))
                 found = found._replace(weights=weights, intercept=intercept, errors=exact).by_weight(
                     None, self.settings.pinned_keys
@@ -206,21 +234,36 @@ class PassChoice:
         self.scores.add(margins, held.y, held.weight)
         if model.loss.task == "real":
             return selected, None
-        if self.held.rows < _ENOUGH_TO_CALIBRATE:
-            # These losses have probabilities of their own, better than those that few rows give.
-            if model.loss.part in ("logistic", "softmax"):
-                return selected, None
-            if self.used_refit and model.kind != "rest":
-                return selected, Calibration.of_logistic_loss(margins, held.y, held.weight)
+        if self.held.rows < _ENOUGH_TO_CALIBRATE and model.loss.part in ("logistic", "softmax"):
+            return selected, None  # these losses have probabilities of their own, better than those that few rows give
+        if self.used_refit and model.kind != "rest":
+            # The penalty is the best one for the log loss of these rows. A function fitted to their margins, which are
+            # those of a fit of fewer rows, made the probabilities of new rows worse.
+            return selected, Calibration.of_own_probabilities(model.fitted_loss, margins, held.y, held.weight)
         return selected, Calibration.fit(model.loss, margins, held.y, held.weight)
+
+    def _worse(self, one: Selected, other: Selected, errors: float) -> bool:
+        """Whether the first predicts the held-out rows worse than the second, by more than some standard errors."""
+        losses = []
+        for model in (one, other):
+            rows = self.held.columns(model.keys)
+            margins = rows.margins(model.weights, model.intercept)
+            losses.append(row_losses(self.model.loss, margins, rows.y, rows.weight, self.model.multilabel)[0])
+        return clearly_better(losses[1], losses[0], rows.weight, errors)
 
     def facts(self, *, flip_sign: bool) -> dict[str, Any]:
         """What was chosen and why, for the provenance."""
         facts: dict[str, Any] = {"passes": {"losses": self.losses, "best": self.best_pass, "share": self.held.share}}
+        if self.kept_best:
+            facts["passes"]["kept_best"] = True
         if self.scores is not None:
             facts["validation"] = self.scores.result(flip_sign=flip_sign)
         if self.refitted is not None:
-            score = {"loss": self.refitted.score, "penalty": self.refitted.penalty}
+            score = {
+                "loss": self.refitted.score,
+                "penalty": self.refitted.penalty,
+                "shared_unit": self.refitted.shared,
+            }
             facts["refit"] = {"used": self.used_refit, **score}
         return facts
 

@@ -253,7 +253,7 @@ class OnlineRun(Run):
                 return
 
     def _choose(self) -> None:
-        """Take the features found, or their refit if a refit is better on the held-out rows."""
+        """Take the features found, or their refit unless a refit is clearly worse on the held-out rows."""
         assert self.choice is not None
         self.release_buffers()
         rows = self.training

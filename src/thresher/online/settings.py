@@ -69,8 +69,8 @@ class OnlineSettings:
         than about 64 MB of text) and for data that can be read only once.
     refit : "auto" or bool
         Fit the selected features once more at the end, with an l2 penalty that held-out rows choose, see
-        `thresher.refit`. ``auto``: use the refit if it is better on the held-out rows. False with a number of
-        ``passes`` holds no rows out.
+        `thresher.refit`. ``auto``: use the refit unless it is clearly worse on the held-out rows. False with a
+        number of ``passes`` holds no rows out.
     standardize : "auto" or bool
         Learn numeric columns of arrays, data frames and tables in units of their own: each value minus the centre of
         its column, divided by its scale, see `thresher.core.units`. Features are ranked by these weights; a selection

@@ -163,6 +163,10 @@ def _passes(provenance: dict[str, Any]) -> str:
         before = losses[best - 1]
         chosen = "refitted" if found["used"] else "not refitted"
         text += f"; {chosen}: held-out loss {found['loss']:.4g} with a refit, {before:.4g} without"
+        if found["used"] and found["loss"] >= before:
+            text += " (no clear difference)"
+    if provenance["passes"].get("kept_best"):
+        text += "; learned without the held-out rows, as all rows gave worse features"
     return text
 
 

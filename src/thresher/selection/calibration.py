@@ -120,11 +120,14 @@ class Calibration:
         return fitted._measured(margins, y, weight)
 
     @classmethod
-    def of_logistic_loss(cls, margins: NDArray[Any], y: NDArray[Any], weight: NDArray[Any] | None = None) -> Self:
-        """The probabilities that margins fitted with the logistic loss have: a = 1 and b = 0."""
-        outputs = margins.shape[1] if margins.ndim == 2 else 1
+    def of_own_probabilities(
+        cls, loss: Loss, margins: NDArray[Any], y: NDArray[Any], weight: NDArray[Any] | None = None
+    ) -> Self:
+        """The probabilities of margins fitted with the logistic loss or softmax: a = 1 and b = 0, or T = 1."""
+        softmax = loss.task == "classes"
+        outputs = margins.shape[1] if margins.ndim == 2 and not softmax else 1
         own = cls(
-            kind="logistic",
+            kind="softmax" if softmax else "logistic",
             slopes=(1.0,) * outputs,
             intercepts=(0.0,) * outputs,
             rows=len(margins),
