@@ -279,6 +279,7 @@ def test_a_refit_has_the_probabilities_of_its_own_loss() -> None:
     found = th.select(x, y, k=6, passes=1, refit=True)
     assert found.calibration is not None
     assert (found.calibration.slopes, found.calibration.intercepts) == ((1.0,), (0.0,))
+    assert str(found.calibration).startswith("probabilities of the fit itself")
     several = th.select(x, np.digitize(x[:, :6].sum(axis=1), [-1, 1]), k=6, passes=1, refit=True, loss="softmax")
     assert several.calibration is not None
     assert several.calibration.slopes == (1.0,)

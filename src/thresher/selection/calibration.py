@@ -172,6 +172,8 @@ class Calibration:
         return type(self)(**{**asdict(self), "intercepts": tuple(-b for b in self.intercepts)})
 
     def __str__(self) -> str:
+        if set(self.slopes) == {1.0} and not any(self.intercepts):
+            return f"probabilities of the fit itself, tried on {self.rows:,} {self.fitted_on}, ECE {self.ece:.4f}"
         if self.kind == "softmax":
             temperature = 1.0 / self.slopes[0] if self.slopes[0] > 0 else np.inf
             form = f"softmax of margins / {temperature:.4g}"
