@@ -331,7 +331,7 @@ def test_a_file_beyond_the_memory_is_reported_as_approximate(tmp_path: Path) -> 
 
 def test_settings_side_by_side_stop_before_they_take_much_more_than_they_may() -> None:
     """Not a batch late: all of them grow at the same row."""
-    settings = OnlineSettings(k=10, method="l1-arda", tune=True, room=24 << 20, name_cap=32)
+    settings = OnlineSettings(k=10, method="l1-arda", tune=True, room=8 << 20, name_cap=32)
     tuner = SuccessiveHalving(settings)
     keys = np.arange(200 * 500, dtype=np.uint64)
     batch = Batch(np.arange(0, len(keys) + 1, 500), keys, None, y=np.where(np.arange(200) % 2, 1.0, -1.0))

@@ -26,8 +26,6 @@ FIRST_ROUND = 200
 #: The most rows that candidates learn one after the other, and the share of their memory that all features of these
 #: rows may take, at this many bytes each, if all are new.
 _PART_ROWS, _PART_SHARE, _SEEN_BYTES = 256, 16, 128
-#: Bytes of a candidate that saw no feature; the plan has those of one.
-_ENGINE_BYTES = 3 << 17
 _ETAS = tuple(10.0 ** (p / 2) for p in range(-10, 2))
 _L2_PENALTIES = (0.0, 1e-4, 1e-2)
 #: λ has the unit of the gradients: this covers features from thousandths to raw counts.
@@ -168,8 +166,8 @@ class SuccessiveHalving:
         self._round_end *= 2
 
     def _used(self) -> int:
-        """Bytes of what the candidates saw, and of the candidates besides the one in the plan."""
-        return sum(candidate.seen[1] for candidate in self.candidates) + _ENGINE_BYTES * (len(self.candidates) - 1)
+        """Bytes of the features that the candidates saw."""
+        return sum(candidate.seen[1] for candidate in self.candidates)
 
     def _check_memory(self, used: int) -> None:
         allowed = self.settings.room + self.settings.name_room
