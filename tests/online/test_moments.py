@@ -166,6 +166,9 @@ def test_a_state_without_moments_begins_anew():
         {"moment_keys": np.zeros(3, np.uint32)},
         {"moment_clock": np.array([0, 1, 1, 64, 1, 0, 0])},
         {"moment_sums": np.zeros((1, 3))},
+        {"moment_passes": np.array([[64]])},
+        {"moment_passes": np.array([0.5])},
+        {"moment_passes": np.array([-1])},
     ],
     ids=lambda wrong: next(iter(wrong)),
 )

@@ -90,6 +90,8 @@ FORGED_META = [
             "squares": False,
         },
     ),
+    ("space", {"kind": "buckets", "of": {"kind": "index", "size": None}, "width": 8, "seed": -1}),
+    ("space", {"kind": "buckets", "of": {"kind": "index", "size": None}, "width": 8, "seed": 2**64}),
     ("settings", None),
     ("settings", [["k", 1]]),
     ("provenance", []),

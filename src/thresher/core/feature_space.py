@@ -353,9 +353,10 @@ class FeatureSpace:
         if fields["kind"] == EXPANDED:
             return cls.from_dict(fields["of"]).expanded(Expansion.from_list(fields["terms"]))
         if fields["kind"] == HASHED:
-            if type(fields["width"]) is not int or type(fields["seed"]) is not int or not 1 <= fields["width"] < 2**32:
+            width, seed = fields["width"], fields["seed"]
+            if type(width) is not int or type(seed) is not int or not (1 <= width < 2**32 and 0 <= seed < 2**64):
                 raise SettingsError("the number of buckets or their seed is invalid")
-            return cls.from_dict(fields["of"]).hashed(Hashing(fields["width"], fields["seed"]))
+            return cls.from_dict(fields["of"]).hashed(Hashing(width, seed))
         if fields["kind"] == PRODUCT:
             return cls.from_dict(fields["of"]).with_products(Products.from_dict(fields))
         kmers = fields.get("kmers")

@@ -166,12 +166,15 @@ class Moments:
             raise ValueError("the moments are invalid")
         if (sizes[1] < 0).any() or (ends[-1] if len(ends) else 0) != len(keys) or keys.dtype != np.uint32:
             raise ValueError("the features of the moments do not fit")
+        passes = state["moment_passes"]
+        if passes.ndim != 1 or passes.dtype.kind != "i" or (passes < 0).any():
+            raise ValueError("the passes of the moments are invalid")
         self._distance, self._pass_distance, self._passes_seen = clock[:3]
         self._last, self._noted, self._features, self._surcharge = clock[3:]
         self.rows, self.sizes = moments.tolist(), sizes[0].tolist()
         self.sums = [(float(weight), float(loss)) for weight, loss in sums]
         self.kept = np.split(keys, ends[:-1]) if len(ends) else []
-        self.passes = state["moment_passes"].tolist()
+        self.passes = passes.tolist()
 
     # ── what the provenance tells ────────────────────────────────────────────────────────────────
 
