@@ -44,7 +44,7 @@ _LEAST_ROWS, _ENOUGH_TO_CALIBRATE = 10, 200
 #: to `MOST_PASSES` passes, and the weights that follow from all rows are others.
 _ERRORS = 2.0
 #: Bytes of a feature and of a row while the rows are gathered, and of a feature in a file of text.
-_FEATURE_BYTES, _ROW_BYTES, _TEXT_BYTES = 24, 64, 8
+_FEATURE_BYTES, _ROW_BYTES, _TEXT_BYTES = 24, 128, 8
 
 
 class ValidationRows:

@@ -244,6 +244,7 @@ class OnlineRun(Run):
             self._end_pass()
             if choosing and self.choice is not None:
                 self.choice.add(self.engine.best)
+                self.release_buffers()  # what scoring took is not what a pass takes
 
     def _learn_pass(self) -> Iterator[None]:
         for batch, cursor in self._batches():
