@@ -97,7 +97,7 @@ def select(
         Labels of data in memory; files contain theirs.
     k : int or "auto"
         The number of features to keep, at most. Optional for ``sparse-rf``. ``auto`` (online methods and ``fgm``): the
-        fewest features, up to ``k_max=``, whose error on held-out rows is within one point of the least; see
+        fewest features, up to ``k_max=``, whose loss on held-out rows is within one standard error of the least; see
         `thresher.choose_k`. ``selection.k_curve`` has the curve. The answer is that of the same call with the number.
     method : str
         ``mission`` and its baselines ``iht``, ``batch-iht`` and ``hashing``; the budgeted methods ``b-arda``,

@@ -1,9 +1,9 @@
-"""The number of features, ``k="auto"``: the held-out error of fits with 1, 2, 5, … features, and the fewest that do.
+"""The number of features, ``k="auto"``: held-out loss along nested selections, and the fewest features that do as well.
 
-Rows are held out in turn. For each k the method fits the others, with all settings of the call, and predicts the rows
-held out: a curve over k, of fits such as the answer is one. For classes it is the share of wrong predictions, and the
-fewest features within one point of the least are taken; for numbers it is the squared error, and one standard error.
-The method then fits all rows with that ``k``: the answer is that of the same call with the number.
+Rows are held out in turn. Without them, one fit at ``k_max`` ranks the features, and its first 1, 2, 5, 10, … features
+are refitted (`thresher.refit`). The mean loss of all held-out rows is a curve over k, with a standard error. The fewest
+features within one standard error of the least loss are taken, and the method then fits all rows with that ``k``: the
+answer is that of the same call with the number.
 """
 
 from __future__ import annotations
@@ -19,10 +19,9 @@ from numpy.typing import NDArray
 
 from thresher import _native
 from thresher.core.labels import ThirdLabel, known_targets
-from thresher.core.logs import quiet
 from thresher.core.memory import DEFAULT_MEMORY, parse_size
 from thresher.errors import DataError, SettingsError
-from thresher.refit import Floats, row_losses
+from thresher.refit import Columns, Floats, Model, PathFit, penalty_path, read_columns, row_losses
 from thresher.run import Run, RunOptions, check_readable_again
 from thresher.selection.compare import nested_sizes
 from thresher.selection.selection import Selection
@@ -39,11 +38,6 @@ _FEATURE_BYTES, _SHARE = 512, 8
 _FOLDS, _FEW_ROWS, _FEW_BYTES = 5, 10_000, 8 << 20
 #: Fewer held-out rows say nothing.
 _LEAST_ROWS = 10
-#: The share of the memory for the predictions of held-out rows; of more rows, those of the least hashes count.
-_PREDICTIONS = 16
-#: The errors that classes may be above the least: one point, but at most this share of what features gain over always
-#: answering the largest class. If they gain less than a point, errors say little, and the loss decides.
-POINT, _OF_GAIN = 0.01, 0.1
 
 
 class Point(NamedTuple):
@@ -56,37 +50,26 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True)
 class Curve:
-    """The held-out loss by the number of features.
-
-    Attributes
-    ----------
-    points : tuple of Point
-    score : {"error", "log_loss", "squared_error"}
-        What the loss is.
-    within : float
-        What it may be above the least.
-    """
+    """The held-out loss by the number of features."""
 
     points: tuple[Point, ...]
     k_max: int
     rows: int
     folds: int
-    score: str
-    within: float
     chosen: int = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "chosen", fewest(self.points, self.within))
+        object.__setattr__(self, "chosen", one_standard_error(self.points))
 
     def to_dict(self) -> dict[str, Any]:
         """The curve as JSON values, for the provenance."""
         return {**asdict(self), "points": [point._asdict() for point in self.points]}
 
 
-def fewest(points: tuple[Point, ...], within: float) -> int:
-    """The smallest k whose loss is above the least by at most ``within``."""
-    least = min(point.loss for point in points)
-    return min(point.k for point in points if point.loss <= least + within)
+def one_standard_error(points: tuple[Point, ...]) -> int:
+    """The smallest k whose loss is within one standard error of the least."""
+    best = min(points, key=lambda point: (point.loss, point.k))
+    return min(point.k for point in points if point.loss <= best.loss + best.standard_error)
 
 
 def check_k_max(k: Any, k_max: Any) -> int | None:
@@ -128,17 +111,20 @@ def choose_k(
     most = _default_most(settings, memory, outputs) if k_max is None else k_max
     if source.space.size is not None and options.interactions == 1:
         most = min(most, source.space.size)
-    plain = replace(options, checkpoint=None, validation=None, callback=None)
-    search = _Search(settings, plain, make_run, memory, most)
-    why = ""
+    ranked = replace(settings, k=most, refit=False)
+    plain = replace(options, checkpoint=None, validation=None, calibrate=False, callback=None)
+    limited = options.memory is not None or hasattr(settings, "passes")
+    search = _Search(ranked, plain, make_run, memory if limited else None)
+    found, why = [], ""
     for training, held in _folds(source, getattr(settings, "seed", 0)):
         try:
-            search.fold(training, held)
+            if (losses := search.fold(training, held)) is not None:
+                found.append(losses)
         except ThirdLabel:
             raise
         except DataError as error:  # such as one class in the rows that stay
             why = f" ({error})"
-    curve = search.curve()
+    curve = _curve(found, most)
     if curve is None:
         raise SettingsError(f'`k="auto"` needs held-out rows, and there are too few: pass a number as `k`{why}')
     log.info("k = %d, of at most %d", curve.chosen, most)
@@ -147,13 +133,13 @@ def choose_k(
 
 
 def _check(settings: Any) -> None:
-    """Raise if ``k`` counts something else than features that all classes share."""
+    """Raise if a method has no nested selections that could be refitted."""
     method = getattr(settings, "method", "fgm")
     reason = None
     if method == "hashing":
         reason = "hashing selects no features"
     elif settings.per_class:
-        reason = "it counts the features of all classes together: leave out `per_class`"
+        reason = "nested selections have the same features for all classes: leave out `per_class`"
     elif getattr(settings, "groups", None) is not None:
         reason = "it counts features, and `groups` selects whole groups"
     elif getattr(settings, "family", "linear") != "linear":
@@ -182,136 +168,77 @@ def _folds(source: Source, seed: int) -> Iterator[tuple[Source, Source]]:
         yield part(held=False), part(held=True)
 
 
-class _Sums:
-    """Sums over the held-out rows of all folds, from which a mean and its standard error follow."""
+class Fold(NamedTuple):
+    """The loss of each held-out row by k, up to the number of features found, and the weight of each row."""
 
-    def __init__(self) -> None:
-        self._sums = np.zeros(5)
-
-    def add(self, losses: Floats, weight: Floats) -> None:
-        squares = weight**2
-        terms = (weight, weight * losses, squares, squares * losses, squares * losses**2)
-        self._sums += [float(term.sum()) for term in terms]
-
-    def point(self, k: int) -> Point:
-        weight, total, squares, first, second = self._sums
-        mean = total / weight
-        variance = second - 2.0 * mean * first + mean**2 * squares
-        return Point(k, float(mean), float(np.sqrt(max(0.0, variance)) / weight))
+    losses: dict[int, Floats]
+    weight: Floats
 
 
 class _Search:
     """Fits without some rows, and the losses of these."""
 
     def __init__(
-        self,
-        settings: Any,
-        options: RunOptions,
-        make_run: Callable[[Source, Any, RunOptions], Run],
-        memory: int,
-        most: int,
+        self, settings: Any, options: RunOptions, make_run: Callable[[Source, Any, RunOptions], Run], memory: int | None
     ) -> None:
-        self._settings, self._options, self._make_run = settings, options, make_run
-        self._memory, self._most, self._sizes = memory, most, nested_sizes(most)
-        self._losses = {k: _Sums() for k in self._sizes}
-        self._errors = {k: _Sums() for k in self._sizes}
-        self._classes: dict[float, float] = {}  # the weight of each
-        self._rows = self._folds = self._longest = 0
-        self._score = "log_loss"
+        self._settings, self._options, self._make_run, self._memory = settings, options, make_run, memory
 
-    def fold(self, training: Source, held: Source) -> None:
-        """Add the losses of the held-out rows, unless they are too few."""
-        for at, k in enumerate(self._sizes):
-            found = self._fit(training, k)
-            rows = self._predicted(found, held)
-            if rows is None:
-                return
-            losses, wrong, y, weight = rows
-            if at == 0:
-                self._rows, self._folds = self._rows + len(y), self._folds + 1
-                for one in np.unique(y) if wrong is not None else ():
-                    self._classes[one] = self._classes.get(one, 0.0) + float(weight[y == one].sum())
-            last = 0 < len(found) < k or k == self._sizes[-1]  # there are no more features, whatever k
-            self._longest = max(self._longest, at)
-            for more in self._sizes[at:] if last else [k]:
-                self._losses[more].add(losses, weight)
-                if wrong is not None:
-                    self._errors[more].add(wrong, weight)
-            if last:
-                return
-
-    def curve(self) -> Curve | None:
-        """The curve over the folds so far; None if there were no rows."""
-        if not self._folds:
+    def fold(self, training: Source, held: Source) -> Fold | None:
+        """The losses of the held-out rows; None if there are too few rows."""
+        ranking = self._rank(training)
+        model = Model(
+            ranking.loss, len(ranking.intercept), ranking.multilabel, bool(getattr(self._settings, "fit_intercept", 1))
+        )
+        train = self._columns(ranking, training, model, 8)
+        tested = self._columns(ranking, held, model, 16)
+        if tested.rows < _LEAST_ROWS or not len(ranking) or not tested.weight.sum() > 0:
             return None
-        sizes = self._sizes[: self._longest + 1]
-        points = tuple(point for point in (self._losses[k].point(k) for k in sizes) if np.isfinite(point.loss))
-        if self._classes:
-            errors = tuple(self._errors[k].point(k) for k in sizes)
-            gain = 1.0 - max(self._classes.values()) / sum(self._classes.values()) - min(at.loss for at in errors)
-            if gain >= POINT:
-                within = min(POINT, _OF_GAIN * gain)
-                return Curve(errors, self._most, self._rows, self._folds, "error", within)
-        if not points:
-            return None
-        within = min(points, key=lambda point: (point.loss, point.k)).standard_error
-        return Curve(points, self._most, self._rows, self._folds, self._score, within)
+        losses: dict[int, Floats] = {}
+        for k in nested_sizes(self._settings.k):
+            self._options.watch.show(phase=f"choosing k: refitting {k} features")
+            best = best_fit(train.first(k), tested.first(k), model)
+            if best is None:
+                return None
+            losses[k], _ = row_losses(model.loss, best.margins, tested.y, tested.weight, model.multilabel)
+            if k >= len(ranking):  # there are no more features, whatever k
+                break
+        return Fold(losses, tested.weight)
 
-    def _fit(self, training: Source, k: int) -> Selection:
-        with quiet():
-            run = self._make_run(training, replace(self._settings, k=k), self._options)
-            run.watch.show(phase=f"choosing k: fitting {k:,} features")
-            run.run()
-            found = run.model()
-        self._limited = run.limited
+    def _rank(self, training: Source) -> Selection:
+        run = self._make_run(training, self._settings, self._options)
+        run.run()
+        ranking = run.model()
         del run
-        _native.release_buffers(self._memory // 8)
-        return found
+        memory = self._memory or parse_size(DEFAULT_MEMORY)
+        _native.release_buffers(memory // 8)  # the state of the fit, before the columns are read
+        return ranking
 
-    def _predicted(self, found: Selection, held: Source) -> tuple[Floats, Floats | None, Floats, Floats] | None:
-        """The losses of held-out rows, which predictions are wrong, the targets and the weights."""
-        source = found.adapt(self._limited(held))
-        predicted = _Predicted(max(1000, self._memory // (_PREDICTIONS * 8 * (2 * len(found.intercept) + 4))))
-        for batch, cursor in source.batches(keys=found.input_keys):
-            where = partial(source.where, cursor, batch)
-            y = known_targets(batch, found.classes, found.loss, where, multilabel=found.multilabel)
-            weight = np.ones(len(batch)) if batch.weight is None else batch.weight.astype(np.float64)
-            predicted.add(found.margins(batch), y, weight)
-        if (rows := predicted.result()) is None:
-            return None
-        margins, y, weight = rows
-        losses, _ = row_losses(found.loss, margins, y, weight, found.multilabel)
-        self._score = "squared_error" if found.loss.task == "real" else "log_loss"
-        if found.multilabel or found.loss.task == "real":
-            return losses, None, y, weight
-        wrong = (margins > 0) != (y > 0) if margins.ndim == 1 else margins.argmax(axis=1) != y
-        return losses, wrong.astype(np.float64), y, weight
+    def _columns(self, ranking: Selection, rows: Source, model: Model, share: int) -> Columns:
+        """The columns of the ranked features: all rows, or a sample that a share of the memory holds."""
+        source = ranking.adapt(rows)
+
+        def encode(batch: Any, where: Callable[[int], str]) -> NDArray[np.float64]:
+            return known_targets(batch, ranking.classes, ranking.loss, where, multilabel=ranking.multilabel)
+
+        room = None if self._memory is None else self._memory // share
+        return read_columns(source, ranking.keys, encode, room, model.outputs)
 
 
-class _Predicted:
-    """Margins, targets and weights of rows: of all, or of those of the least hashes of their positions."""
+def best_fit(train: Columns, held: Columns, model: Model) -> PathFit | None:
+    """The fit of the training rows whose penalty is best on the held-out rows."""
+    return min(penalty_path(train, held, model), key=lambda fit: fit.loss, default=None)
 
-    def __init__(self, most: int) -> None:
-        self._most, self._rows = most, 0
-        self._columns: list[NDArray[Any]] = []
 
-    def add(self, margins: Floats, y: Floats, weight: Floats) -> None:
-        positions = np.arange(self._rows, self._rows + len(weight), dtype=np.uint64)
-        self._rows += len(weight)
-        new = [_native.hash_keys(positions, Split.FOLDS.value), margins, y, weight]
-        before = self._columns or [column[:0] for column in new]
-        self._columns = [np.concatenate(both) for both in zip(before, new, strict=True)]
-        if len(self._columns[0]) > 2 * self._most:
-            self._thin_out()
-
-    def result(self) -> tuple[Floats, Floats, Floats] | None:
-        """Margins, targets and weights; None if they are too few."""
-        if self._rows < _LEAST_ROWS:
-            return None
-        self._thin_out()
-        _, margins, y, weight = self._columns
-        return (margins, y, weight) if weight.sum() > 0 else None
-
-    def _thin_out(self) -> None:
-        stay = np.sort(np.argsort(self._columns[0], kind="stable")[: self._most])
-        self._columns = [column[stay] for column in self._columns]
+def _curve(folds: list[Fold], k_max: int) -> Curve | None:
+    """The mean loss over the rows of all folds; one that found fewer features than k has them all there."""
+    if not folds:
+        return None
+    weight = np.concatenate([fold.weight for fold in folds])
+    points = []
+    for k in max((fold.losses for fold in folds), key=len):
+        every = np.concatenate([fold.losses.get(k, fold.losses[max(fold.losses)]) for fold in folds])
+        mean = float(np.average(every, weights=weight))
+        shares = weight / weight.sum()
+        if np.isfinite(mean):
+            points.append(Point(k, mean, float(np.sqrt((shares**2 * (every - mean) ** 2).sum()))))
+    return Curve(tuple(points), k_max, len(weight), len(folds)) if points else None

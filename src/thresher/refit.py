@@ -94,6 +94,14 @@ class Columns(NamedTuple):
             self.width,
         )
 
+    def first(self, k: int) -> Columns:
+        """The first ``k`` columns."""
+        if k >= self.width:
+            return self
+        stays = self.columns < k
+        ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(stays)])
+        return self._replace(indptr=ends[self.indptr], columns=self.columns[stays], values=self.values[stays], width=k)
+
     def margins(self, weights: Floats, intercept: Floats) -> Floats:
         """w'x + b of each row, as `Selection.margins` computes them."""
         index = _native.KeyIndex(np.arange(self.width, dtype=np.uint64))

@@ -33,7 +33,7 @@ class BudgetedClassifier(HistoryMixin, OnlineClassifier):
     ----------
     k : int or "auto"
         The most features with a weight at any time. ``auto``: the fewest, up to ``k_max``, whose
-        error on held-out rows is within one point of the least, see `thresher.choose_k`.
+        loss on held-out rows is within one standard error of the least, see `thresher.choose_k`.
     k_max : int, optional
         The most features that ``k="auto"`` may choose. Default: 10,000, or fewer in little memory or of few columns.
     method : {"b-arda", "b-amd", "ofs", "sofs", "l1-arda", "ada-fobos"}
@@ -235,7 +235,7 @@ class BudgetedRegressor(HistoryMixin, OnlineRegressor):
     ----------
     k : int or "auto"
         The most features with a weight at any time. ``auto``: the fewest, up to ``k_max``, whose
-        error on held-out rows is within one point of the least, see `thresher.choose_k`.
+        loss on held-out rows is within one standard error of the least, see `thresher.choose_k`.
     k_max : int, optional
         The most features that ``k="auto"`` may choose. Default: 10,000, or fewer in little memory or of few columns.
     method : {"b-arda", "b-amd", "ofs", "sofs", "l1-arda", "ada-fobos"}

@@ -25,7 +25,7 @@ class FGMClassifier(BatchClassifier, FGMEstimator):
     ----------
     k : int or "auto"
         The number of features to select, or of groups if the family has groups; fewer if fewer are found.
-        ``auto``: the fewest, up to ``k_max``, whose error on held-out rows is within one point of the least,
+        ``auto``: the fewest, up to ``k_max``, whose loss on held-out rows is within one standard error of the least,
         see `thresher.choose_k`; for columns only.
     k_max : int, optional
         The most features that ``k="auto"`` may choose. Default: 1000, or fewer in little memory or of few columns.

@@ -20,7 +20,7 @@ class MissionClassifier(OnlineClassifier):
     ----------
     k : int or "auto"
         The number of features to keep; fewer if fewer are found. ``auto``: the fewest, up to ``k_max``, whose
-        error on held-out rows is within one point of the least, see `thresher.choose_k`.
+        loss on held-out rows is within one standard error of the least, see `thresher.choose_k`.
     k_max : int, optional
         The most features that ``k="auto"`` may choose. Default: 10,000, or fewer in little memory or of few columns.
     method : {"mission", "iht", "batch-iht", "hashing"}
@@ -217,7 +217,7 @@ class MissionRegressor(OnlineRegressor):
     ----------
     k : int or "auto"
         The number of features to keep; fewer if fewer are found. ``auto``: the fewest, up to ``k_max``, whose
-        error on held-out rows is within one point of the least, see `thresher.choose_k`.
+        loss on held-out rows is within one standard error of the least, see `thresher.choose_k`.
     k_max : int, optional
         The most features that ``k="auto"`` may choose. Default: 10,000, or fewer in little memory or of few columns.
     loss : str

@@ -203,15 +203,12 @@ def _race(race: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _k_curve(curve: dict[str, Any]) -> list[tuple[str, str]]:
     """The curve by which the number of features was chosen, a line for each number."""
-    from thresher.selection.report.curves import curve_words
-
     points, chosen = curve["points"], curve["chosen"]
     best = min(points, key=lambda point: point["loss"])["k"]
-    what, rule = curve_words(curve)
-    marks = {chosen: f"  chosen: the fewest within {rule}", best: "  the least"}
+    marks = {chosen: "  chosen: the fewest within one standard error", best: "  the least"}
     marks = marks if chosen != best else {chosen: "  chosen: the least"}
     rows = f"{curve['rows']:,} held-out rows, in {curve['folds']} parts" if curve["folds"] > 1 else "held-out rows"
-    first = ("k", f"{chosen} of at most {curve['k_max']:,}, by the {what} of {rows}")
+    first = ("k", f"{chosen} of at most {curve['k_max']:,}, by the loss of {rows}")
     width = len(str(points[-1]["k"]))
     lines = [f"{at['k']:>{width}}  {at['loss']:.4f} ± {at['standard_error']:.4f}" for at in points]
     return [first, *(("", line + marks.get(at["k"], "")) for line, at in zip(lines, points, strict=True))]

@@ -44,8 +44,6 @@ FACTS = {
     "k_curve": {
         "chosen": 2,
         "k_max": 8,
-        "score": "error",
-        "within": 0.01,
         "points": [{"k": k, "loss": 1 / k, "standard_error": 0.1} for k in (1, 2, 4, 8)],
     },
     "race": {

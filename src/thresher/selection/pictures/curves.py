@@ -20,7 +20,6 @@ from thresher.selection.pictures.style import (
     name_rows,
     thousands,
 )
-from thresher.selection.report.curves import curve_words
 
 if TYPE_CHECKING:
     from thresher.selection.selection import Selection
@@ -122,9 +121,7 @@ def scores(selection: Selection, ax: Any) -> Any:
     points, chosen = curve["points"], curve["chosen"]
     k, loss, error = (np.array([point[name] for point in points]) for name in ("k", "loss", "standard_error"))
     least = int(np.argmin(loss))
-    what, rule = curve_words(curve)
-    within = curve.get("within", error[least])
-    ax.axhspan(loss[least], loss[least] + within, color=MARK, alpha=0.15, linewidth=0, label=rule)
+    ax.axhspan(loss[least], loss[least] + error[least], color=MARK, alpha=0.15, linewidth=0, label="one standard error")
     ax.errorbar(k, loss, yerr=error, color=POSITIVE, linewidth=1.6, marker="o", markersize=4, capsize=2, elinewidth=1)
     at = k.tolist().index(chosen)
     ax.plot(
@@ -134,7 +131,7 @@ def scores(selection: Selection, ax: Any) -> Any:
     ticker = need("matplotlib.ticker", "plot")
     ax.xaxis.set_major_formatter(ticker.StrMethodFormatter("{x:,.0f}"))
     ax.legend(frameon=False, fontsize=9)
-    return finish(ax, title="Score against the number of features", x="features (k)", y=f"held-out {what}")
+    return finish(ax, title="Score against the number of features", x="features (k)", y="held-out loss")
 
 
 def _validation_scores(selection: Selection, ax: Any) -> Any:

@@ -26,23 +26,14 @@ def curves(selection: Selection) -> Iterator[View]:
             yield from attempted(make, provenance[name], provenance)
 
 
-def curve_words(curve: dict[str, Any]) -> tuple[str, str]:
-    """What a curve over k shows, and what the chosen k may be above the least."""
-    if curve.get("score") == "error":
-        return "error", f"{100 * curve['within']:.2g} points"
-    return "loss", "one standard error"
-
-
 def k_curve(curve: dict[str, Any], _: dict[str, Any]) -> View:
-    """The held-out error or loss by the number of features."""
-    what, rule = curve_words(curve)
+    """The held-out loss by the number of features."""
     return {
         "kind": "k_curve",
         "title": "Score against the number of features",
         "question": "How many features to keep?",
-        "note": f"{curve['chosen']:,} is the least number whose held-out {what} is within {rule} of the least. Bars "
-        "are one standard error.",
-        "score": what,
+        "note": f"{curve['chosen']:,} is the least number whose held-out loss is within one standard error of the "
+        "least. Bars are one standard error.",
         "chosen": curve["chosen"],
         "points": [
             {"k": point["k"], "loss": short(point["loss"]), "error": short(point.get("standard_error", 0))}

@@ -58,11 +58,10 @@ const VIEWS = {
   k_curve(view) {
     const values = view.points.map(p => ({ ...p, low: p.loss - p.error, high: p.loss + p.error, chosen: p.k === view.chosen }));
     const x = { field: "k", type: "quantitative", title: "features kept", scale: { type: "log", nice: false, padding: 12 }, axis: { format: "~s", tickCount: 6 } };
-    const held = `held-out ${view.score || "loss"}`;
-    return [chart("", `Held-out ${view.score || "loss"} by the number of features; ${view.chosen} is chosen.`, values, [
-      { mark: { type: "line", opacity: 0.5 }, encoding: { x, y: q("loss", held, near) } },
-      { mark: { type: "rule", color: C(0) }, encoding: { x, y: q("low", held, near), y2: { field: "high" } } },
-      { mark: { type: "point", opacity: 1 }, encoding: { x, y: q("loss", held, near), tooltip: tips([["k", "features", ","], ["loss", "loss"], ["error", "standard error"]]),
+    return [chart("", `Held-out loss by the number of features; ${view.chosen} is chosen.`, values, [
+      { mark: { type: "line", opacity: 0.5 }, encoding: { x, y: q("loss", "held-out loss", near) } },
+      { mark: { type: "rule", color: C(0) }, encoding: { x, y: q("low", "held-out loss", near), y2: { field: "high" } } },
+      { mark: { type: "point", opacity: 1 }, encoding: { x, y: q("loss", "held-out loss", near), tooltip: tips([["k", "features", ","], ["loss", "loss"], ["error", "standard error"]]),
         size: { condition: { test: "datum.chosen", value: 170 }, value: 40 }, color: { condition: { test: "datum.chosen", value: C(1) }, value: C(0) } } },
       { transform: [{ filter: "datum.chosen" }], mark: { type: "text", dy: -16, color: INK, fontWeight: 600 }, encoding: { x, y: q("loss"), text: { value: `${count(view.chosen)} chosen` } } },
     ], { columns: [["k", "features"], ["loss", "loss"], ["error", "standard error"]] })];
