@@ -190,7 +190,7 @@ class ShardedColumns(SingleColumns):
         self.rows = shards.rows
         self.bytes = shards.bytes
         self._received: list[Best] = []  # with the last answers
-        self._loaded: Ids = np.empty(0, np.uint64)  # ids whose columns were loaded: they are not sent again unasked
+        self._loaded: Ids = np.empty(0, np.uint64)  # ids of loaded columns: sent again only if asked for
 
     def top(self, residuals: Floats, limit: int) -> list[Proposal]:
         parts = self.shards.ask(BEST, self.power, "top", np.ascontiguousarray(residuals), limit, self._loaded)
