@@ -32,7 +32,7 @@ VARIABLE = "THRESHER_FAULTS"
 WORKERS, ROWS, COLUMNS, TRUE = 2, 20_000, 2000, 20
 METHODS: dict[str, dict[str, Any]] = {"mission": {"passes": 2, "sync": 400, "memory": "4MB"}}
 if "workers" in get_method("fgm").own:
-    METHODS["fgm"] = {}
+    METHODS["fgm"] = {"B": 2}  # more iterations, so that a fault meets one of them
 #: Tries for a fault that came after the end of the fit.
 _TRIES = 5
 #: In place of a digest: every fit ended before its fault.
@@ -131,28 +131,34 @@ class Drill:
         return _TOO_EARLY
 
     def killed_driver(self, method: str, seconds: float) -> str:
-        """The digest of a fit whose process was killed, and which another one resumed."""
+        """The digest of a fit whose process was killed at a random moment, and which another one resumed."""
+        for attempt in range(_TRIES):
+            moment = self.random.uniform(0, seconds / 2**attempt)
+            if (found := self._killed_after(method, moment)) is not None:
+                print(f"{method}: process killed {moment:.1f} s after a checkpoint", file=sys.stderr, flush=True)
+                return found
+        return _TOO_EARLY
+
+    def _killed_after(self, method: str, moment: float) -> str | None:
+        """The digest of a fit whose process was killed some time after its first checkpoint; None: it ended before."""
         saved, out = self.folder / "checkpoint", self.folder / "answer.thr"
-        settings = [f"--{name}={value}" for name, value in METHODS[method].items()]
-        command = [
-            str(Path(sys.executable).with_name("thresher")),
-            "select",
-            str(self.file),
-            "-k",
-            "50",
-            "--method",
-            method,
-        ]
-        command += [*settings, "--no-refit", f"--workers={WORKERS}", f"--cluster={self.cluster.address}"]
+        for path in (saved, out):
+            path.unlink(missing_ok=True)
+        command = [str(Path(sys.executable).with_name("thresher")), "select", str(self.file), "-k", "50"]
+        command += [f"--method={method}", *(f"--{name}={value}" for name, value in METHODS[method].items())]
+        command += ["--no-refit", f"--workers={WORKERS}", f"--cluster={self.cluster.address}"]
         command += [f"--checkpoint={saved}", "--every=0.1s", f"--output={out}"]
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         with subprocess.Popen(command, **quiet) as process:
             while not saved.exists() and process.poll() is None:
-                time.sleep(0.05)
-            time.sleep(self.random.uniform(0, seconds / 2))
-            process.kill()
+                time.sleep(0.02)
+            try:
+                process.wait(moment)
+                return None
+            except subprocess.TimeoutExpired:
+                process.kill()
         if out.exists() or not saved.exists():
-            return _TOO_EARLY
+            return None
         subprocess.run(command, check=True, **quiet)
         return digest(th.load(out))
 
