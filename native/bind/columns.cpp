@@ -45,11 +45,13 @@ nb::list listed(const std::vector<TopKeys>& best) {
 }
 
 template <class Columns>
-nb::list top(Columns& columns, const Matrix<double>& residuals, std::size_t most, double power,
+nb::list top(Columns& columns, const Matrix<double>& residuals, std::size_t most, const Array<const double>& powers,
              InterruptiblePool& pool) {
   if (residuals.shape(1) != columns.rows()) throw nb::value_error("one residual a row is needed");
-  return listed(
-      without_gil([&] { return columns.top(residuals.data(), residuals.shape(0), most, ScoreRule{power}, pool); }));
+  if (residuals.shape(0) != powers.shape(0)) throw nb::value_error("one power a residual is needed");
+  std::vector<ScoreRule> rules;
+  for (std::size_t o = 0; o < powers.shape(0); ++o) rules.push_back({powers.data()[o]});
+  return listed(without_gil([&] { return columns.top(residuals.data(), rules, most, pool); }));
 }
 
 template <class Columns>
@@ -89,7 +91,7 @@ void bind_dense(nb::module_& m, const char* name) {
           "finite",
           [](Columns& columns, InterruptiblePool& pool) { return without_gil([&] { return columns.finite(pool); }); },
           nb::arg("pool"))
-      .def("top", &top<Columns>, nb::arg("residuals"), nb::arg("most"), nb::arg("power"), nb::arg("pool"))
+      .def("top", &top<Columns>, nb::arg("residuals"), nb::arg("most"), nb::arg("powers"), nb::arg("pool"))
       .def("sums", &sums<Columns>, nb::arg("residual"), nb::arg("keys"), nb::arg("pool"))
       .def("take", &take<Columns>, nb::arg("keys"), nb::arg("pool"));
 }
@@ -134,7 +136,7 @@ void bind_columns(nb::module_& m) {
       .def_prop_ro("columns", &ColumnStore::columns)
       .def_prop_ro("bytes", &ColumnStore::bytes)
       .def_prop_ro("most_bytes", &ColumnStore::most_bytes)
-      .def("top", &top<ColumnStore>, nb::arg("residuals"), nb::arg("most"), nb::arg("power"), nb::arg("pool"))
+      .def("top", &top<ColumnStore>, nb::arg("residuals"), nb::arg("most"), nb::arg("powers"), nb::arg("pool"))
       .def("sums", &sums<ColumnStore>, nb::arg("residual"), nb::arg("keys"), nb::arg("pool"))
       .def("take", &take<ColumnStore>, nb::arg("keys"), nb::arg("pool"))
       .def(

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <mutex>
 #include <stdexcept>
 
 #include "base/hash.hpp"
@@ -189,6 +190,22 @@ double ColumnStore::Part::sum(std::size_t column, const double* residual) const 
   return sum;
 }
 
+template <std::size_t count>
+void ColumnStore::Part::sums(std::size_t column, const double* residuals, double* out) const {
+  double sums[count] = {};
+  const std::size_t end = starts[column + 1];
+  if (values == nullptr) {
+    for (std::size_t i = starts[column]; i < end; ++i)
+      for (std::size_t k = 0; k < count; ++k) sums[k] += residuals[rows[i] * count + k];
+  } else {
+    for (std::size_t i = starts[column]; i < end; ++i) {
+      const auto x = static_cast<double>(values[i]);
+      for (std::size_t k = 0; k < count; ++k) sums[k] += residuals[rows[i] * count + k] * x;
+    }
+  }
+  std::copy_n(sums, count, out);
+}
+
 std::vector<std::uint64_t> ColumnStore::keys() const {
   std::vector<std::uint64_t> all;
   for (const Part& part : parts_) all.insert(all.end(), part.keys.begin(), part.keys.end());
@@ -208,18 +225,43 @@ std::size_t ColumnStore::bytes() const {
          columns() * (2 * sizeof(std::uint64_t) + sizeof(std::uint32_t));
 }
 
-std::vector<TopKeys> ColumnStore::top(const double* residuals, std::size_t outputs, std::size_t most, ScoreRule rule,
+std::vector<TopKeys> ColumnStore::top(const double* residuals, const std::vector<ScoreRule>& rules, std::size_t most,
                                       ThreadPool& pool) const {
-  std::vector<std::vector<TopKeys>> found(parts, std::vector<TopKeys>(outputs, TopKeys(most)));
+  const std::size_t outputs = rules.size();
+  // In groups of 4, 2 or 1, a row's numbers of a group together: an entry then costs little more than for one.
+  const auto size_at = [outputs](std::size_t o) -> std::size_t {
+    return outputs - o >= 4 ? 4 : outputs - o >= 2 ? 2 : 1;
+  };
+  std::vector<double> by_row(outputs > 1 ? outputs * rows_ : 0);
+  for (std::size_t o = 0; outputs > 1 && o < outputs; o += size_at(o))
+    for (std::size_t k = 0; k < size_at(o); ++k)
+      for (std::size_t i = 0; i < rows_; ++i) by_row[o * rows_ + i * size_at(o) + k] = residuals[(o + k) * rows_ + i];
+  const double* numbers = outputs > 1 ? by_row.data() : residuals;
+  // A part needs only what the parts before it, in whatever order, leave open: a floor changes no result.
+  std::vector<TopKeys> best(outputs, TopKeys(most));
+  std::mutex merging;
   pool.run(parts, [&](std::size_t p) {
     const Part& part = parts_[p];
+    std::vector<TopKeys> found;
+    {
+      const std::lock_guard lock(merging);
+      for (const TopKeys& one : best) found.emplace_back(most, one.floor());
+    }
+    double sums[4];
     for (std::size_t c = 0; c < part.keys.size(); ++c)
-      for (std::size_t o = 0; o < outputs; ++o)
-        found[p][o].offer(rule(part.sum(c, residuals + o * rows_), part.squares[c]), part.keys[c]);
+      for (std::size_t o = 0; o < outputs; o += size_at(o)) {
+        const double* group = numbers + o * rows_;
+        switch (size_at(o)) {
+          case 4: part.sums<4>(c, group, sums); break;
+          case 2: part.sums<2>(c, group, sums); break;
+          default: sums[0] = part.sum(c, group);
+        }
+        for (std::size_t k = 0; k < size_at(o); ++k)
+          found[o + k].offer(rules[o + k](sums[k], part.squares[c]), part.keys[c]);
+      }
+    const std::lock_guard lock(merging);
+    for (std::size_t o = 0; o < outputs; ++o) best[o].take(found[o]);
   });
-  std::vector<TopKeys> best(outputs, TopKeys(most));
-  for (const std::vector<TopKeys>& part : found)
-    for (std::size_t o = 0; o < outputs; ++o) best[o].take(part[o]);
   return best;
 }
 

@@ -56,8 +56,9 @@ class ColumnStore {
   /// Peak bytes, reached while the columns were built: the heap rarely returns memory to the OS.
   [[nodiscard]] std::size_t most_bytes() const { return finished_ ? most_bytes_ : bytes(); }
 
-  /// For each of `outputs` residuals (each of rows() numbers, one after the other) the best columns.
-  [[nodiscard]] std::vector<TopKeys> top(const double* residuals, std::size_t outputs, std::size_t most, ScoreRule rule,
+  /// For each residual (of rows() numbers, one after the other) the best columns by its rule. The columns are read once
+  /// for all of them.
+  [[nodiscard]] std::vector<TopKeys> top(const double* residuals, const std::vector<ScoreRule>& rules, std::size_t most,
                                          ThreadPool& pool) const;
 
   /// Σ a·x of the requested columns, for groups of features; 0 for keys that do not occur.
@@ -107,6 +108,9 @@ class ColumnStore {
     void measure(const double* weights);
     [[nodiscard]] std::size_t find(std::uint64_t key) const;
     [[nodiscard]] double sum(std::size_t column, const double* residual) const;
+    /// The sums with several residuals, whose numbers of a row are neighbours. Each has the bits of `sum`.
+    template <std::size_t count>
+    void sums(std::size_t column, const double* residuals, double* out) const;
   };
 
   std::vector<Part> parts_;

@@ -81,13 +81,14 @@ void DenseColumns<T>::each_part(const double* residuals, std::size_t outputs, Th
 }
 
 template <class T>
-std::vector<TopKeys> DenseColumns<T>::top(const double* residuals, std::size_t outputs, std::size_t most,
-                                          ScoreRule rule, ThreadPool& pool) {
+std::vector<TopKeys> DenseColumns<T>::top(const double* residuals, const std::vector<ScoreRule>& rules,
+                                          std::size_t most, ThreadPool& pool) {
+  const std::size_t outputs = rules.size();
   std::vector<std::vector<TopKeys>> found((columns_ + width - 1) / width, std::vector<TopKeys>(outputs, TopKeys(most)));
   each_part(residuals, outputs, pool, [&](std::size_t begin, std::size_t end, const double* sums) {
     for (std::size_t o = 0; o < outputs; ++o)
       for (std::size_t j = begin; j < end; ++j)
-        found[begin / width][o].offer(rule(sums[o * width + j - begin], squares_[j]), j);
+        found[begin / width][o].offer(rules[o](sums[o * width + j - begin], squares_[j]), j);
   });
   std::vector<TopKeys> best(outputs, TopKeys(most));
   for (const std::vector<TopKeys>& part : found)

@@ -27,7 +27,8 @@ class DenseColumns {
   /// Whether every value is finite (in single precision).
   [[nodiscard]] bool finite(ThreadPool& pool);
 
-  [[nodiscard]] std::vector<TopKeys> top(const double* residuals, std::size_t outputs, std::size_t most, ScoreRule rule,
+  /// See ColumnStore.
+  [[nodiscard]] std::vector<TopKeys> top(const double* residuals, const std::vector<ScoreRule>& rules, std::size_t most,
                                          ThreadPool& pool);
   void sums(const double* residual, const std::uint64_t* keys, std::size_t n, double* sums, double* squares,
             ThreadPool& pool);

@@ -23,6 +23,15 @@ std::vector<double> moved(const std::vector<double>& from, const std::vector<dou
   return to;
 }
 
+/// Call with a function for the value of a non-zero, so that loops over them have no branch.
+template <class Use>
+void with_values(const SparseRows& rows, const Use& use) {
+  if (rows.values == nullptr)
+    use([](std::int64_t) { return 1.0; });
+  else
+    use([values = rows.values](std::int64_t at) -> double { return values[at]; });
+}
+
 constexpr int most_products = 200;     // of a Newton step with the Hessian
 constexpr double gradient_left = 0.1;  // share of the gradient that a Newton step may leave
 constexpr double sufficient = 1e-4;    // share of the predicted decrease that a step must reach (Armijo)
@@ -72,6 +81,33 @@ std::vector<double> SparseRefit::margins(const Point& point) const {
     }
   }
   std::vector<double> out(rows_.rows * lanes);
+  if (lanes == 1) {
+    // The sums stay in registers. Two rows at a time hide the latency of additions.
+    with_values(rows_, [&](const auto& x) {
+      const auto add = [&](double& sum, std::int64_t at) { sum += x(at) * by_column[rows_.columns[at]]; };
+      std::size_t i = 0;
+      for (; i + 2 <= rows_.rows; i += 2) {
+        std::int64_t first = rows_.indptr[i];
+        std::int64_t second = rows_.indptr[i + 1];
+        const std::int64_t end = rows_.indptr[i + 2];
+        const std::int64_t middle = second;
+        double sums[2] = {offset[0], offset[0]};
+        for (; first < middle && second < end; ++first, ++second) {
+          add(sums[0], first);
+          add(sums[1], second);
+        }
+        for (; first < middle; ++first) add(sums[0], first);
+        for (; second < end; ++second) add(sums[1], second);
+        out[i] = sums[0];
+        out[i + 1] = sums[1];
+      }
+      if (i < rows_.rows) {
+        out[i] = offset[0];
+        for (std::int64_t at = rows_.indptr[i]; at < rows_.indptr[i + 1]; ++at) add(out[i], at);
+      }
+    });
+    return out;
+  }
   for (std::size_t i = 0; i < rows_.rows; ++i) {
     double* m = out.data() + i * lanes;
     std::copy(offset.begin(), offset.end(), m);
@@ -88,7 +124,16 @@ SparseRefit::Point SparseRefit::transposed(const std::vector<double>& slopes) co
   const std::size_t lanes = loss_.lanes;
   std::vector<double> by_column(columns_ * lanes, 0.0);
   std::vector<double> total(lanes, 0.0);
-  for (std::size_t i = 0; i < rows_.rows; ++i) {
+  if (lanes == 1)
+    with_values(rows_, [&](const auto& x) {
+      for (std::size_t i = 0; i < rows_.rows; ++i) {
+        const double s = slopes[i];
+        total[0] += s;
+        for (std::int64_t at = rows_.indptr[i]; at < rows_.indptr[i + 1]; ++at)
+          by_column[rows_.columns[at]] += x(at) * s;
+      }
+    });
+  for (std::size_t i = 0; lanes > 1 && i < rows_.rows; ++i) {
     const double* s = slopes.data() + i * lanes;
     for (std::size_t c = 0; c < lanes; ++c) total[c] += s[c];
     for (std::int64_t at = rows_.indptr[i]; at < rows_.indptr[i + 1]; ++at) {
@@ -136,21 +181,33 @@ std::vector<double> SparseRefit::slopes(const std::vector<double>& margins) cons
   return out;
 }
 
-std::vector<double> SparseRefit::curved(const std::vector<double>& margins, std::vector<double> change) const {
+std::vector<double> SparseRefit::curvatures(const std::vector<double>& margins) const {
+  if (loss_.kind == OutputKind::softmax) return {};
+  std::vector<double> out(margins.size());
+  for (std::size_t i = 0; i < rows_.rows; ++i)
+    for (std::size_t c = 0; c < loss_.lanes; ++c) {
+      const std::size_t at = i * loss_.lanes + c;
+      out[at] = weights_[i] * loss_.loss.second_derivative(margins[at], target(i, c));
+    }
+  return out;
+}
+
+std::vector<double> SparseRefit::curved(const std::vector<double>& margins, const std::vector<double>& curvatures,
+                                        std::vector<double> change) const {
   const std::size_t lanes = loss_.lanes;
+  if (loss_.kind != OutputKind::softmax) {
+    for (std::size_t i = 0; i < change.size(); ++i) change[i] *= curvatures[i];
+    return change;
+  }
   std::vector<double> p(lanes);
   for (std::size_t i = 0; i < rows_.rows; ++i) {
     const double* m = margins.data() + i * lanes;
     double* d = change.data() + i * lanes;
-    if (loss_.kind == OutputKind::softmax) {  // diag(p) - p p'
-      softmax(m, lanes, static_cast<std::size_t>(y_[i]), p.data());
-      p[static_cast<std::size_t>(y_[i])] += 1.0;
-      double mean = 0.0;
-      for (std::size_t c = 0; c < lanes; ++c) mean += p[c] * d[c];
-      for (std::size_t c = 0; c < lanes; ++c) d[c] = weights_[i] * p[c] * (d[c] - mean);
-    } else {
-      for (std::size_t c = 0; c < lanes; ++c) d[c] *= weights_[i] * loss_.loss.second_derivative(m[c], target(i, c));
-    }
+    softmax(m, lanes, static_cast<std::size_t>(y_[i]), p.data());
+    p[static_cast<std::size_t>(y_[i])] += 1.0;
+    double mean = 0.0;  // diag(p) - p p'
+    for (std::size_t c = 0; c < lanes; ++c) mean += p[c] * d[c];
+    for (std::size_t c = 0; c < lanes; ++c) d[c] = weights_[i] * p[c] * (d[c] - mean);
   }
   return change;
 }
@@ -164,7 +221,7 @@ void SparseRefit::penalise(Point& gradient, const Point& point, double ridge) co
 SparseRefit::Result SparseRefit::fit(double ridge, Point start, double tolerance, int most,
                                      const std::function<void()>& check) const {
   if (start.size() != size()) throw std::invalid_argument("the start has the wrong size");
-  const Point at_zero = transposed(slopes(margins(Point(size(), 0.0))));
+  const Point at_zero = transposed(slopes(std::vector<double>(rows_.rows * loss_.lanes, 0.0)));
   const double goal = tolerance * std::sqrt(inner(at_zero, at_zero));
   Result result{std::move(start)};
   std::vector<double> m = margins(result.point);
@@ -183,10 +240,11 @@ SparseRefit::Result SparseRefit::fit(double ridge, Point start, double tolerance
     Point residual(gradient);
     for (double& r : residual) r = -r;
     Point direction(residual);
+    const std::vector<double> curvature = curvatures(m);
     double norm = inner(residual, residual);
     for (int products = 0; products < most_products; ++products) {
       check();
-      Point image = transposed(curved(m, margins(direction)));
+      Point image = transposed(curved(m, curvature, margins(direction)));
       penalise(image, direction, ridge);
       for (std::size_t i = 0; i < image.size(); ++i) image[i] += 1e-10 * direction[i];
       const double bend = inner(direction, image);

@@ -56,8 +56,11 @@ class SparseRefit {
   [[nodiscard]] Point transposed(const std::vector<double>& slopes) const;
   [[nodiscard]] double value(const std::vector<double>& margins, const Point& point, double ridge) const;
   [[nodiscard]] std::vector<double> slopes(const std::vector<double>& margins) const;
-  /// The second derivatives of the loss, applied to changes of the margins.
-  [[nodiscard]] std::vector<double> curved(const std::vector<double>& margins, std::vector<double> change) const;
+  /// The second derivatives of the loss at these margins, times the weights; empty for softmax.
+  [[nodiscard]] std::vector<double> curvatures(const std::vector<double>& margins) const;
+  /// Applies them to changes of the margins.
+  [[nodiscard]] std::vector<double> curved(const std::vector<double>& margins, const std::vector<double>& curvatures,
+                                           std::vector<double> change) const;
   void penalise(Point& gradient, const Point& point, double ridge) const;
   [[nodiscard]] double target(std::size_t row, std::size_t lane) const;
 

@@ -7,11 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 import thresher as th
 from tests.fgm.data import data, sparse_file
 from tests.fgm.families.helpers import same_model
 from thresher.fgm.choice import _best, _Score
+from thresher.fgm.engine import FGMEngine
+from thresher.fgm.memory_plan import FGMPlan
 from thresher.fgm.settings import FGMSettings
 
 
@@ -37,6 +40,39 @@ def test_the_same_choice_for_any_batches_threads_and_seed(tmp_path: Path) -> Non
     assert found.settings == other.settings
     assert found.provenance["choice"] == other.provenance["choice"]
     assert found.calibration == other.calibration
+
+
+@pytest.mark.parametrize("outputs", [1, 3])
+def test_engines_that_share_scans_choose_the_same(outputs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    x, y = data(p=90)
+    y = y if outputs == 1 else np.digitize(x[:, 3], [-0.5, 0.5])
+    counts, given = [], np.where(np.abs(x) > 0.6, x, 0.0)
+    run_together = FGMEngine.run_together
+
+    def counted(engines: Any) -> None:
+        counts.append(len(engines))
+        run_together(engines)
+
+    monkeypatch.setattr(FGMEngine, "run_together", staticmethod(counted))
+    for rows in (given, scipy.sparse.csr_array(given)):
+        together = th.select(rows, y, k=20, method="fgm")
+        with monkeypatch.context() as little:
+            little.setattr(FGMPlan, "engines", lambda plan, rows: 1)
+            alone = th.select(rows, y, k=20, method="fgm")
+        assert same_model(together, alone)
+        assert together.provenance["choice"] == alone.provenance["choice"]
+        assert together.calibration == alone.calibration
+    assert counts == 2 * ([4, 2] + [1] * 6)
+
+
+def test_engines_together_have_the_memory_of_the_plan() -> None:
+    settings = FGMSettings(k=100)
+    assert FGMPlan.of(settings, None).engines(1000) > 4
+    assert FGMPlan.of(settings, None).engines(10**6) == 1
+    plan = FGMPlan.of(settings, "16MB")
+    count = plan.engines(1000)
+    each = 1000 * (4 * 100 + plan.product_bytes)
+    assert count * each <= plan.selected(1000) < (count + 1) * each
 
 
 def test_a_resumed_fit_chooses_the_same(tmp_path: Path) -> None:

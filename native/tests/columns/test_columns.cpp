@@ -58,7 +58,7 @@ TEST(columns_and_streamed_sums_are_those_of_a_map) {
     KeySums sums(1, 0, 0, ~std::uint64_t{0});
     sums.add(rows, residual.data(), rows.n, nullptr);
     for (const TopKeys& best :
-         {store.top(residual.data(), 1, 7, ScoreRule{1.0}, pool)[0], sums.top(7, ScoreRule{1.0})[0]}) {
+         {store.top(residual.data(), {ScoreRule{1.0}}, 7, pool)[0], sums.top(7, ScoreRule{1.0})[0]}) {
       const std::vector<ScoredKey> found = best.sorted();
       const std::vector<ScoredKey> wanted = expected.sorted();
       if (!CHECK_EQ(found.size(), wanted.size())) return;

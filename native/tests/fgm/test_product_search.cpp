@@ -51,7 +51,7 @@ TEST(the_best_products_are_those_of_all_products_formed) {
     ColumnStore all;
     all.add({formed.indptr.data(), formed.keys.data(), formed.valued ? formed.values.data() : nullptr, rows.n, {}});
     all.finish(nullptr, pool);
-    const std::vector<ScoredKey> expected = all.top(residual.data(), 1, 9, ScoreRule{1.0}, pool)[0].sorted();
+    const std::vector<ScoredKey> expected = all.top(residual.data(), {ScoreRule{1.0}}, 9, pool)[0].sorted();
 
     ColumnStore store;
     store.add(rows);

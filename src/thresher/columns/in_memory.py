@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import islice
+
 import numpy as np
 
 from thresher import _native
@@ -61,10 +64,7 @@ class InMemoryColumns(SingleColumns):
         self._unchecked = None if isinstance(store, _native.ColumnStore) else source
 
     def top(self, residuals: Floats, limit: int) -> list[Proposal]:
-        factor = self.total**self.power
-        found = self.store.top(np.ascontiguousarray(residuals), limit, self.power, self.pool)
-        self.check()
-        return [Proposal(ids, factor * scores) for ids, scores in found]
+        return top_together([(self, residuals)], limit)[0]
 
     def columns(self, ids: Ids) -> ScaledColumns:
         indptr, rows, values, squares = self.store.take(np.ascontiguousarray(ids), self.pool)
@@ -89,3 +89,15 @@ class InMemoryColumns(SingleColumns):
         if source is not None and not isinstance(self.store, _native.ColumnStore) and not self.store.finite(self.pool):
             for _ in source.batches():  # raises, and names the row and column
                 pass
+
+
+def top_together(asked: Sequence[tuple[InMemoryColumns, Floats]], limit: int) -> list[list[Proposal]]:
+    """`InMemoryColumns.top` of several families over the same store, which is read once for all of them."""
+    first = asked[0][0]
+    powers = np.concatenate([np.full(len(residuals), family.power) for family, residuals in asked])
+    found = iter(first.store.top(np.concatenate([residuals for _, residuals in asked]), limit, powers, first.pool))
+    first.check()
+    return [
+        [Proposal(ids, family.total**family.power * scores) for ids, scores in islice(found, len(residuals))]
+        for family, residuals in asked
+    ]

@@ -66,7 +66,8 @@ class BlockProblem:
         self._tolerance = tolerance
         self._pool = pool
         self.blocks: list[Ids] = []
-        self._elements = 0, np.empty(0, np.uint64)  # of this number of blocks
+        # The elements of this number of blocks: in the order they were added, and sorted.
+        self._elements = 0, np.empty(0, np.uint64), np.empty(0, np.uint64)
         self.scales: list[Floats] = []
         self.counts: list[NDArray[np.uint64]] = []
         self.solved = SolveResult(0.0, 0.0, 0.0, 0)
@@ -92,7 +93,7 @@ class BlockProblem:
         except BaseException:
             for parts in (self.blocks, self.scales, self.counts):
                 del parts[self._solution.blocks :]
-            self._elements = -1, self._elements[1]
+            self._elements = -1, *self._elements[1:]
             raise
         solver = self._solver
         self._solution = _Solution(len(self.blocks), solver.weights, float(solver.intercept), solver.tau)
@@ -138,11 +139,27 @@ class BlockProblem:
     @property
     def elements(self) -> Ids:
         """All distinct elements of the blocks, in the order they were added."""
+        return self._listed()[1]
+
+    @property
+    def sorted_elements(self) -> Ids:
+        """`elements`, ascending."""
+        return self._listed()[2]
+
+    def _listed(self) -> tuple[int, Ids, Ids]:
         if self._elements[0] != len(self.blocks):
             ids = np.concatenate(self.blocks) if self.blocks else np.empty(0, np.uint64)
-            _, first = np.unique(ids, return_index=True)
-            self._elements = len(self.blocks), ids[np.sort(first)]
-        return self._elements[1]
+            distinct, first = np.unique(ids, return_index=True)
+            self._elements = len(self.blocks), ids[np.sort(first)], distinct
+        return self._elements
+
+    def has(self, ids: Ids) -> NDArray[np.bool_]:
+        """Which of these elements are in a block."""
+        known = self.sorted_elements
+        if not len(known):
+            return np.zeros(len(ids), np.bool_)
+        found: NDArray[np.bool_] = known[np.minimum(np.searchsorted(known, ids), len(known) - 1)] == ids
+        return found
 
     def state(self) -> dict[str, NDArray[Any]]:
         """The arrays that `restore` needs, besides the data."""

@@ -59,12 +59,16 @@ class _Candidate:
     margins: list[Floats] = field(default_factory=list)  # of each fold, outputs x rows, without a refit
     paths: list[dict[float, tuple[float, Floats]]] = field(default_factory=list)  # by penalty: loss, margins
 
+    @property
+    def solved_settings(self) -> FGMSettings:
+        """The settings of the fit that a refit may follow."""
+        return replace(self.settings, refit=False) if self.settings.refit == "auto" else self.settings
+
     def variants(self) -> list[tuple[FGMSettings, Floats]]:
         """The settings without and with a refit, and the margins of the held-out rows: outputs x rows."""
         found = []
         if self.margins:
-            own = replace(self.settings, refit=False) if self.settings.refit == "auto" else self.settings
-            found.append((own, np.concatenate(self.margins, axis=1)))
+            found.append((self.solved_settings, np.concatenate(self.margins, axis=1)))
         shared = [p for p in self.paths[0] if all(p in path for path in self.paths)] if self.paths else []
         if len(shared) and len(self.paths) >= len(self.margins):
             best = min(shared, key=lambda penalty: sum(path[penalty][0] for path in self.paths))
@@ -103,8 +107,10 @@ class _Search:
         family: Callable[[FGMSettings], Family],
         engine: Callable[[Family, FGMSettings, Floats], FGMEngine],
         may_refit: Callable[[FGMEngine], bool],
+        together: int,
     ) -> None:
         self.y, self.weight = examples.y, examples.weight
+        self._together = together
         self._family, self._engine, self._may_refit = family, engine, may_refit
         self._penalties = PENALTIES
 
@@ -131,13 +137,17 @@ class _Search:
         # Three digits, so that a person can pass the number again.
         return [float(f"{strength / unit:.3g}") for strength in STRENGTHS[len(self.weight) > _FEW]]
 
-    def fit(self, candidate: _Candidate, held: NDArray[np.bool_]) -> None:
-        """Fit a candidate without the held-out rows, and keep their margins; of a refit, with several penalties."""
-        automatic = candidate.settings.refit == "auto"
-        settings = replace(candidate.settings, refit=False) if automatic else candidate.settings
-        engine = self._engine(candidate.family, settings, np.where(held, 0.0, self.weight))
-        while engine.step():
-            pass
+    def fit(self, candidates: Sequence[_Candidate], held: NDArray[np.bool_]) -> None:
+        """Fit candidates without the held-out rows, and keep their margins; of a refit, with several penalties."""
+        for start in range(0, len(candidates), self._together):
+            some = candidates[start : start + self._together]
+            engines = [self._engine(one.family, one.solved_settings, np.where(held, 0.0, self.weight)) for one in some]
+            FGMEngine.run_together(engines)
+            for candidate, engine in zip(some, engines, strict=True):
+                self._keep(candidate, engine, held)
+
+    def _keep(self, candidate: _Candidate, engine: FGMEngine, held: NDArray[np.bool_]) -> None:
+        automatic, settings = candidate.settings.refit == "auto", candidate.solved_settings
         if settings.penalty is None:
             candidate.margins.append(engine.own_margins(held))
         penalties = self._penalties if automatic else () if settings.penalty is None else (settings.penalty,)
@@ -190,6 +200,7 @@ def choose(
     family: Callable[[FGMSettings], Family],
     engine: Callable[[Family, FGMSettings, Floats], FGMEngine],
     may_refit: Callable[[FGMEngine], bool],
+    together: int,
 ) -> Choice | None:
     """Choose all that is ``auto``; None if no rows can be held out.
 
@@ -201,16 +212,17 @@ def choose(
         The loop over a family with settings and row weights.
     may_refit : callable
         Whether there is memory for a refit of an engine's features.
+    together : int
+        The number of engines for which there is memory. They share the scans of the columns.
     """
     folds = [held for held in _folds(numbered_parts(examples.rows)) if _usable(examples, held)]
     if not folds:
         return None
-    search = _Search(examples, family, engine, may_refit)
+    search = _Search(examples, family, engine, may_refit, together)
     racing = search.candidates(settings)
     table: list[dict[str, Any]] = []
     for fold, held in enumerate(folds):
-        for candidate in racing:
-            search.fit(candidate, held)
+        search.fit(racing, held)
         scored = search.scored(racing, folds[: fold + 1])
         last = fold == len(folds) - 1
         racing = racing if last else _finalists(racing, scored, _LEFT[fold])

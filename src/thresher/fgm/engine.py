@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from thresher.fgm.block_problem import BlockProblem
 from thresher.fgm.l2_refit import L2Refit
 from thresher.fgm.mkl_problem import MKLProblem
 from thresher.fgm.settings import FGMSettings
-from thresher.fgm.worst_case import WorstCase
+from thresher.fgm.worst_case import Offers, WorstCase, propose_together
 from thresher.working_set.loop import WorkingSetLoop
 from thresher.working_set.result import Found, restored_path
 
@@ -86,11 +87,9 @@ class FGMEngine:
         """Completed iterations."""
         return self.loop.rounds
 
-    def step(self) -> bool:
-        """Run one iteration of Algorithm 1; return False at the end."""
-        if self.settings.max_iter is not None and self.loop.rounds >= self.settings.max_iter:
-            return False
-        if not self.loop.step():
+    def step(self, offers: Offers | None = None) -> bool:
+        """Run one iteration of Algorithm 1; return False at the end. ``offers``: see `WorkingSetLoop.step`."""
+        if self._at_limit or not self.loop.step(offers):
             return False
         self.path.append(
             {
@@ -103,7 +102,21 @@ class FGMEngine:
         )
         return True
 
+    @property
+    def _at_limit(self) -> bool:
+        return self.settings.max_iter is not None and self.loop.rounds >= self.settings.max_iter
+
+    @staticmethod
+    def run_together(engines: Sequence[FGMEngine]) -> None:
+        """Run several engines to their ends. Their iterations go together, and share the scans of the columns."""
+        going = list(engines)
+        while going := [engine for engine in going if not engine._at_limit]:
+            offers = propose_together([(engine.proposer, engine.problems) for engine in going])
+            going = [engine for engine, offer in zip(going, offers, strict=True) if engine.step(offer)]
+
     def _elements(self) -> Ids:
+        if len(self.problems) == 1:
+            return self.problems[0].sorted_elements
         return np.unique(np.concatenate([problem.elements for problem in self.problems]))
 
     @property

@@ -14,6 +14,8 @@ from thresher.working_set.memory_plan import WorkingSetPlan, rows_in_plan
 
 #: The most features that a worker parses at a time; bytes of each, in all copies on their way to other workers.
 MOST_STEP, STEP_BYTES = 1 << 19, 60
+#: Bytes for engines that run together if there is no memory limit.
+SEARCHED = 256 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,16 +26,19 @@ class FGMPlan(WorkingSetPlan):
     ----------
     blocks : int
         The expected number of blocks of each problem.
+    k : int
+        The most elements of an answer.
     """
 
     blocks: int
+    k: int
 
     @classmethod
     def of(cls, settings: FGMSettings, memory: str | int | None, outputs: int = 1) -> Self:
         """The plan for this number of outputs; 1 gives a lower bound while it is unknown."""
         allowed = 0 if memory is None else parse_size(memory)
         blocks = -(-settings.k // settings.proposed(outputs))
-        return cls(memory=allowed, outputs=outputs, blocks=blocks, block=cls.block_of(allowed))
+        return cls(memory=allowed, outputs=outputs, blocks=blocks, k=settings.k, block=cls.block_of(allowed))
 
     @property
     def row_bytes(self) -> int:
@@ -63,6 +68,12 @@ class FGMPlan(WorkingSetPlan):
     def selected(self, rows: int) -> int:
         """Bytes for the solvers' copies of proposed columns: the last quarter."""
         return self.columns(rows) // 3
+
+    def engines(self, rows: int) -> int:
+        """The number of engines whose columns and products `selected` holds, of elements that are proposed once."""
+        # A column takes at most 4 bytes a row: one that fewer than a quarter of the rows have is held as sparse.
+        each = rows * (4 * self.outputs * self.k + self.product_bytes)
+        return max(1, (self.selected(rows) if self.memory else SEARCHED) // each)
 
     @property
     def step_entries(self) -> int:

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Generator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.columns.types import Family, Ids, Proposal, ScaledColumns
+from thresher.columns.in_memory import InMemoryColumns, top_together
+from thresher.columns.types import Family, Floats, Ids, Proposal, ScaledColumns
 from thresher.fgm.block_problem import BlockProblem
+
+#: For each problem, a block and its columns.
+Offers = list[tuple[Ids, ScaledColumns] | None]
+
+
+class Question(NamedTuple):
+    """The arguments of a worst-case analysis, see `Family.top`."""
+
+    family: Family
+    residuals: Floats
+    limit: int
 
 
 class WorstCase:
@@ -57,14 +69,18 @@ class WorstCase:
         self._last = np.full(outputs, np.inf)  # objectives one iteration ago
         self._n_last = np.full(outputs, -1)  # elements one iteration ago
 
-    def propose(self, problems: Sequence[BlockProblem]) -> list[tuple[Ids, ScaledColumns] | None]:
+    def propose(self, problems: Sequence[BlockProblem]) -> Offers:
         """A block for each problem; None for a problem with enough elements or without progress."""
+        return propose_together([(self, problems)])[0]
+
+    def questions(self, problems: Sequence[BlockProblem]) -> Generator[Question, list[Proposal], Offers]:
+        """`propose`, with the questions to the family as they come: it takes the answers, and returns the blocks."""
         room = self._room(problems)
         active = [i for i, problem in enumerate(problems) if room[i] > 0 and not self._stalled(i, problem)]
-        offers: list[tuple[Ids, ScaledColumns] | None] = [None] * len(problems)
+        offers: Offers = [None] * len(problems)
         while active:
             known = 0 if self.repeat else max(len(problems[i].elements) for i in active)
-            proposals = self.family.top(np.stack([problems[i].residual for i in active]), self.B + known)
+            proposals = yield Question(self.family, np.stack([problems[i].residual for i in active]), self.B + known)
             again = []
             for i, proposal in zip(active, proposals, strict=True):
                 problem = problems[i]
@@ -77,7 +93,7 @@ class WorstCase:
                 if self.repeat and not _is_new(problem, ids).any() and problem.tighten():
                     again.append(i)  # only an exact solution shows that no new element helps
                     continue
-                if len(ids) and not _has_block(problem, ids):
+                if len(ids) and not (self.repeat and _has_block(problem, ids)):
                     offers[i] = ids, self.family.columns(ids)
                 self._last[i], self._n_last[i] = problem.solved.objective, len(problem.elements)
             active = again
@@ -114,6 +130,35 @@ class WorstCase:
         self.bounds, self._last, self._n_last = state["bounds"].copy(), state["last"].copy(), state["had"].copy()
 
 
+def propose_together(asked: Sequence[tuple[WorstCase, Sequence[BlockProblem]]]) -> list[Offers]:
+    """`WorstCase.propose` of several proposers, which share the scans of the columns that all have in memory."""
+    going = {i: proposer.questions(problems) for i, (proposer, problems) in enumerate(asked)}
+    offers: list[Offers] = [[] for _ in asked]
+    answers: dict[int, list[Proposal]] = {}
+    while going:
+        questions = {}
+        for i, questioner in list(going.items()):
+            try:
+                questions[i] = questioner.send(answers[i]) if i in answers else next(questioner)
+            except StopIteration as end:
+                offers[i] = end.value
+                del going[i]
+        answers = dict(zip(questions, tops(list(questions.values())), strict=True))
+    return offers
+
+
+def tops(questions: Sequence[Question]) -> list[list[Proposal]]:
+    """The answers to several questions, with one scan if all are about the same columns in memory."""
+    stored = [(one.family, one.residuals) for one in questions if isinstance(one.family, InMemoryColumns)]
+    if len(stored) < len(questions) or len({id(family.store) for family, _ in stored}) != 1:
+        return [one.family.top(one.residuals, one.limit) for one in questions]
+    found = top_together(stored, max(one.limit for one in questions))
+    return [
+        [Proposal(ids[: one.limit], scores[: one.limit]) for ids, scores in proposals]
+        for one, proposals in zip(questions, found, strict=True)
+    ]
+
+
 def _block(problem: BlockProblem, proposal: Proposal, room: int) -> Ids:
     """The proposed elements, without new ones beyond ``room``."""
     new = _is_new(problem, proposal.ids)
@@ -135,7 +180,7 @@ def _only_new(problem: BlockProblem, proposal: Proposal, limit: int) -> Proposal
 
 def _is_new(problem: BlockProblem, ids: Ids) -> NDArray[np.bool_]:
     """Which of these elements the problem does not have yet."""
-    return ~np.isin(ids, problem.elements)
+    return ~problem.has(ids)
 
 
 def _has_block(problem: BlockProblem, ids: Ids) -> bool:

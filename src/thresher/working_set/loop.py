@@ -45,9 +45,12 @@ class WorkingSetLoop(Generic[P]):
         self.drop = drop
         self.rounds = 0
 
-    def step(self) -> bool:
-        """Run one round; return False, without changes, if no problem gets a block."""
-        offers = self.proposer.propose(self.problems)
+    def step(self, offers: Sequence[tuple[Ids, Any] | None] | None = None) -> bool:
+        """Run one round; return False, without changes, if no problem gets a block.
+
+        ``offers`` is what the proposer proposes, if it was asked already.
+        """
+        offers = self.proposer.propose(self.problems) if offers is None else offers
         if all(offer is None for offer in offers):
             return False
         for problem, offer in zip(self.problems, offers, strict=True):

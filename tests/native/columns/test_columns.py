@@ -56,7 +56,7 @@ def test_top_is_the_best_scores(data: Any, most: int, power: float, seed: int) -
     store = store_of([compressed(part, keys, ones) for part in (x[:half], x[half:])], weights)
     assert store.columns == np.count_nonzero((x != 0).any(axis=0))
     order = np.argsort(keys)
-    for residual, (found, scores) in zip(residuals, store.top(residuals, most, power, POOL), strict=True):
+    for residual, (found, scores) in zip(residuals, store.top(residuals, most, np.full(2, power), POOL), strict=True):
         expected = reference.scores(x[:, order].astype(float), residual, power=power, weights=weights)
         chosen = reference.best(expected, most)
         assert np.allclose(scores * weights.sum() ** power, expected[chosen])
@@ -75,17 +75,17 @@ def test_dense_stored_and_streamed_agree_to_the_bit(data: Any, power: float, see
     x, _, ones = data
     keys = np.arange(x.shape[1], dtype=np.uint64)
     rng = np.random.default_rng(seed)
-    residuals = rng.normal(size=(2, len(x)))
-    weights = rng.random(len(x))
+    residuals = rng.normal(size=(7, len(x)))  # read in groups of 4, 2 and 1
+    powers, weights = np.full(7, power), rng.random(len(x))
     row_parts = [compressed(row[None, :], keys, ones) for row in x]
-    expected = store_of([compressed(x, keys, ones)], weights).top(residuals, 5, power, POOL)
-    answers = [store_of(row_parts, weights, _native.ThreadPool(1)).top(residuals, 5, power, _native.ThreadPool(3))]
+    expected = store_of([compressed(x, keys, ones)], weights).top(residuals, 5, powers, POOL)
+    answers = [store_of(row_parts, weights, _native.ThreadPool(1)).top(residuals, 5, powers, _native.ThreadPool(3))]
     for dtype, kind in ((np.float32, _native.DenseColumns32), (np.float64, _native.DenseColumns64)):
         for layout in (np.ascontiguousarray, np.asfortranarray):
             dense = kind(layout(x.astype(dtype)), weights)
-            answers.append(dense.top(residuals, 5, power, POOL))
+            answers.append(dense.top(residuals, 5, powers, POOL))
             assert dense.finite(POOL)
-    sums = _native.KeySums(2, 1 << 20, 0, 2**64 - 1)
+    sums = _native.KeySums(7, 1 << 20, 0, 2**64 - 1)
     for i, part in enumerate(row_parts):
         sums.add(*part, residuals, i, weights)
     answers.append(sums.top(5, power))
@@ -107,7 +107,7 @@ def test_a_key_twice_in_a_row_counts_once_with_the_sum() -> None:
     assert squares.tolist() == [5.0, 0.0, 1.0]
     sums = _native.KeySums(1, 0, 0, 2**64 - 1)
     sums.add(indptr, keys, None, residuals, 0)
-    for found in (store.top(residuals, 5, False, POOL), sums.top(5, False)):
+    for found in (store.top(residuals, 5, np.zeros(len(residuals)), POOL), sums.top(5, False)):
         assert found[0][0].tolist() == [7, 9]
         assert found[0][1].tolist() == [144.0, 1.0]
 
@@ -120,7 +120,7 @@ def test_many_keys_in_little_memory_take_several_ranges() -> None:
     indptr = np.arange(0, n * per_row + 1, per_row, dtype=np.int64)
     values = rng.normal(size=n * per_row).astype(np.float32)
     residuals = rng.normal(size=(1, n))
-    expected = store_of([(indptr, keys.ravel(), values)]).top(residuals, 7, True, POOL)[0]
+    expected = store_of([(indptr, keys.ravel(), values)]).top(residuals, 7, np.ones(1), POOL)[0]
     begin, ids, scores, passes = 0, [], [], 0
     while begin < 2**64:
         sums = _native.KeySums(1, 1 << 16, begin, 2**64 - 1)
@@ -153,7 +153,9 @@ def test_sums_of_wanted_keys() -> None:
 def test_bad_arguments_are_refused() -> None:
     store = store_of([(np.array([0, 1], np.int64), np.array([1], np.uint64), None)])
     with pytest.raises(ValueError, match="one residual a row"):
-        store.top(np.zeros((1, 2)), 1, True, POOL)
+        store.top(np.zeros((1, 2)), 1, np.ones(1), POOL)
+    with pytest.raises(ValueError, match="one power a residual"):
+        store.top(np.zeros((1, 1)), 1, np.ones(2), POOL)
     with pytest.raises(ValueError, match="one weight a row"):
         _native.DenseColumns64(np.zeros((2, 2)), np.zeros(3))
     with pytest.raises(ValueError, match="contiguous"):
