@@ -59,14 +59,15 @@ class SparseRFWorkersRun(TeamRun, SparseRFRun):
         )
         parts, count = len(self.source.shards(options.workers)), options.workers
         if parts < count:
+            more = "write it as Parquet files" if self.source.reads_by_ray else "uncompressed text and files have more"
             log.warning(
-                "%s: %d of %d workers have no rows, since the data has %d %s that can be read separately: uncompressed "
-                "text and several files have more",
+                "%s: %d of %d workers have no rows, since the data has %d %s that can be read separately: %s",
                 self.source.describe(),
                 count - parts,
                 count,
                 parts,
                 "part" if parts == 1 else "parts",
+                more,
             )
         self._team = self._make_team(share, plan.memory)
         if plan.memory:
