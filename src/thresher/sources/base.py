@@ -329,6 +329,12 @@ class Wrapped(Source):
         permuted = self.source.permuted(seed)
         return self if permuted is self.source else self._with(permuted)
 
+    def _shuffled_within(self, seed: int, *, rows: int, features: int) -> Source:
+        """What `shuffled` is if the source permutes the rows that it holds: they are transformed afterwards."""
+        if type(self.source).shuffled is Source.shuffled:
+            return Source.shuffled(self, seed, rows=rows, features=features)
+        return self._with(self.source.shuffled(seed, rows=rows, features=features))
+
     def files(self) -> list[str]:
         return self.source.files()
 

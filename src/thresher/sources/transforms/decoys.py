@@ -163,9 +163,7 @@ class WithDecoys(Wrapped):
         return f":decoys:{self.sample.seed}:{self.number}"
 
     def shuffled(self, seed: int, *, rows: int, features: int) -> Source:
-        if type(self.source).shuffled is Source.shuffled:
-            return super().shuffled(seed, rows=rows, features=features)
-        return self._with(self.source.shuffled(seed, rows=rows, features=features))
+        return self._shuffled_within(seed, rows=rows, features=features)
 
     @property
     def dense_columns(self) -> DenseColumns | None:

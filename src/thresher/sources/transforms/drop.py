@@ -170,9 +170,7 @@ class Dropped(Wrapped):
         return f":dropped:{self.drop.identity()}"
 
     def shuffled(self, seed: int, *, rows: int, features: int) -> Source:
-        if type(self.source).shuffled is Source.shuffled:
-            return super().shuffled(seed, rows=rows, features=features)
-        return self._with(self.source.shuffled(seed, rows=rows, features=features))
+        return self._shuffled_within(seed, rows=rows, features=features)
 
     @property
     def dense_columns(self) -> DenseColumns | None:
