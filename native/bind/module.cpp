@@ -29,4 +29,5 @@ NB_MODULE(_native, m) {
   thresher::bind::bind_substitution(m);
   thresher::bind::bind_async_substitution(m);
   thresher::bind::bind_random_features(m);
+  thresher::bind::bind_sparse_rf(m);
 }

@@ -622,6 +622,19 @@ def refit(
     most: int,
     pool: ThreadPool,
 ) -> tuple[F64, float, float, int]: ...
+def ridge_fit(
+    loss: str,
+    delta: float,
+    y: F64,
+    row_weights: F64,
+    intercept: bool,
+    columns: F32,
+    start: F64,
+    ridge: float,
+    tolerance: float,
+    most: int,
+    pool: ThreadPool,
+) -> tuple[F64, F64, int, int]: ...
 def column_products(left: F32, right: F32, weights: F64, pool: ThreadPool) -> F64: ...
 
 class RandomFeatures:

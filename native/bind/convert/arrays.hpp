@@ -69,5 +69,6 @@ void bind_information(nb::module_& m);
 void bind_substitution(nb::module_& m);
 void bind_async_substitution(nb::module_& m);
 void bind_random_features(nb::module_& m);
+void bind_sparse_rf(nb::module_& m);
 
 }  // namespace thresher::bind

@@ -165,14 +165,17 @@ class AutoEngine:
         some = self.held.rows(which)
         fit = L2Fit(self.family, self.settings, keys, some.targets, some.learned, self.pool, which)
         fit.start(weights)
-        best, ridge = np.inf, _RIDGES[0]
-        for penalty in (*_LARGE_RIDGES, *_RIDGES) if some.few else _RIDGES:
+        ridges = (*_LARGE_RIDGES, *_RIDGES) if some.few else _RIDGES
+        best: Floats | None = None
+        for penalty in ridges:
             fit.solve(penalty, roughly=True)
-            mean = some.mean(some.losses(fit.margins(some.mask)))
-            if not mean < best:
+            losses = some.losses(fit.margins(some.mask))
+            if best is not None and not some.mean(losses) < some.mean(best):
                 break
-            best, ridge = mean, penalty
-        size, start = self._size(fit, some, ridge)
+            best, ridge, weights = losses, penalty, fit.weights
+        assert best is not None
+        fit.start(weights)
+        size, start = self._size(fit, some, ridge, best)
         self.chosen |= {"l2": ridge, "features": size}
         which = self.held.sample(self._rows_that_fit(size))
         some = self.held.rows(which)
@@ -186,32 +189,25 @@ class AutoEngine:
         rows = len(self.held.mask)
         return rows if self._room is None else min(rows, max(1, self._room // (8 * max(1, features))))
 
-    def _size(self, fit: L2Fit, some: HeldOut, ridge: float) -> tuple[int, Floats]:
+    def _size(self, fit: L2Fit, some: HeldOut, ridge: float, whole: Floats) -> tuple[int, Floats]:
         """The smallest number of features, strongest first, within one standard error of the best; their weights.
 
         With few rows a standard error is so wide that most of the accuracy would be given up: the best number then.
+        ``whole`` are the losses with all features.
         """
-        sizes: list[int] = []
-        losses: list[Floats] = []
-        weights, within = [fit.weights], [True]
-        size = len(fit.ids)
-        while size >= 1 and (not sizes or size < sizes[-1]):
-            fit.shorten(size)
+        sizes, losses, weights, within = [len(fit.ids)], [whole], [fit.weights], [True]
+        while any(within[-2:]) and 1 <= int(sizes[-1] * _SIZES) < sizes[-1]:
+            sizes.append(int(sizes[-1] * _SIZES))
+            fit.shorten(sizes[-1])
             fit.solve(ridge, roughly=True)
-            sizes.append(size)
             weights.append(fit.weights)
             losses.append(some.losses(fit.margins(some.mask)))
             means = [some.mean(one) for one in losses]
             best = int(np.argmin(means))
             errors = [0.0 if some.few else some.error(one - losses[best]) for one in losses]
             within = [mean - means[best] <= error for mean, error in zip(means, errors, strict=True)]
-            if not any(within[-2:]):
-                break
-            size = int(size * _SIZES)
-        if not sizes:
-            return 0, fit.weights
         at = max(i for i, near in enumerate(within) if near)
-        return sizes[at], weights[at + 1]
+        return sizes[at], weights[at]
 
     def state(self) -> dict[str, NDArray[Any]]:
         """The arrays that `restore` needs, besides the data."""

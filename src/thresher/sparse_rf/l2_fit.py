@@ -11,8 +11,9 @@ from thresher.core.losses import get_loss
 from thresher.sparse_rf.feature_columns import RandomFeatureColumns
 from thresher.sparse_rf.settings import SparseRFSettings
 
-#: Newton steps of a fit, and of one that only compares; fits start close to their end.
-_STEPS, _FEW_STEPS = 5, 2
+#: The most Newton steps of a fit, and the share of the objective by which its last one lowers it at most; the same of a
+#: fit that only compares. Fits start close to their end.
+_EXACT, _ROUGH = (30, 1e-8), (2, 1e-4)
 
 
 class L2Fit:
@@ -39,7 +40,7 @@ class L2Fit:
         which: NDArray[np.intp] | None = None,
     ) -> None:
         self.ids, self._settings, self._pool = ids, settings, pool
-        self._targets, self._row_weights = targets, settings.loss_factor * weights
+        self._targets, self._row_weights = np.ascontiguousarray(targets), settings.loss_factor * weights
         self._columns = family.rows_of(ids, which)
         self.start(np.zeros((len(targets), len(ids))))
         self._ridge = 0.0
@@ -61,7 +62,7 @@ class L2Fit:
     def solve(self, ridge: float, *, roughly: bool = False) -> None:
         """Minimise Σ c loss + ½ ridge Σc ‖w‖², from the current weights."""
         self._ridge = ridge
-        self.weights, self.intercepts = self._solved(self._row_weights, _FEW_STEPS if roughly else _STEPS)
+        self.weights, self.intercepts = self._solved(self._row_weights, _ROUGH if roughly else _EXACT)
 
     def margins(self, rows: NDArray[np.bool_]) -> Floats:
         """The margins of the rows of a mask, outputs x rows."""
@@ -69,7 +70,7 @@ class L2Fit:
 
     def without(self, rows: NDArray[np.bool_]) -> Floats:
         """The margins of the rows of a mask, by a fit without these rows."""
-        return self._margins(*self._solved(np.where(rows, 0.0, self._row_weights), _FEW_STEPS), rows)
+        return self._margins(*self._solved(np.where(rows, 0.0, self._row_weights), _ROUGH), rows)
 
     def _margins(self, weights: Floats, intercepts: Floats, rows: NDArray[np.bool_]) -> Floats:
         columns = np.ascontiguousarray(self._columns[:, rows])
@@ -82,22 +83,21 @@ class L2Fit:
             ]
         )
 
-    def _solved(self, row_weights: Floats, steps: int) -> tuple[Floats, Floats]:
+    def _solved(self, row_weights: Floats, limits: tuple[int, float]) -> tuple[Floats, Floats]:
         """The weights and intercepts for these weights of the rows."""
         loss = get_loss(self._settings.loss)
-        weights, intercepts = np.empty_like(self.weights), np.empty(len(self.weights))
-        for i, y in enumerate(self._targets):
-            weights[i], intercepts[i], _, _ = _native.refit(
-                loss.name,
-                loss.delta,
-                np.ascontiguousarray(y[None]),
-                row_weights,
-                self._settings.fit_intercept,
-                self._columns,
-                np.ones(len(self.ids)),
-                np.ascontiguousarray(self.weights[i]),
-                self._ridge * float(row_weights.sum()),
-                steps,
-                self._pool,
-            )
-        return weights, intercepts
+        most, tolerance = limits
+        weights, intercepts, _, _ = _native.ridge_fit(
+            loss.name,
+            loss.delta,
+            self._targets,
+            row_weights,
+            self._settings.fit_intercept,
+            self._columns,
+            np.ascontiguousarray(self.weights),
+            self._ridge * float(row_weights.sum()),
+            tolerance,
+            most,
+            self._pool,
+        )
+        return weights.reshape(self.weights.shape), intercepts

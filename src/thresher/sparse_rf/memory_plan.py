@@ -27,20 +27,27 @@ class SparseRFPlan(WorkingSetPlan):
     ----------
     draws : int
         Features drawn per iteration.
+    chooses : bool
+        Whether ``lam="auto"``: all outputs are then fitted together.
     """
 
     draws: int
+    chooses: bool = False
 
     @classmethod
     def of(cls, settings: SparseRFSettings, memory: str | int | None, outputs: int = 1) -> Self:
         """The plan for this number of outputs; 1 gives a lower bound while it is unknown."""
         allowed = 0 if memory is None else parse_size(memory)
-        return cls(memory=allowed, outputs=outputs, block=cls.block_of(allowed), draws=settings.drawn)
+        chooses, block = settings.auto_lam, cls.block_of(allowed)
+        return cls(memory=allowed, outputs=outputs, block=block, draws=settings.drawn, chooses=chooses)
 
     @property
     def row_bytes(self) -> int:
-        """Bytes of a row besides its inputs: weights, and per output the targets, margins, slopes and shares."""
-        return 24 + 88 * self.outputs
+        """Bytes of a row besides its inputs: weights, and per output the targets, margins, slopes and shares.
+
+        The l2 fits hold another target, weight, margin, slope and share of each output; one of them fits in the slack.
+        """
+        return 24 + 88 * self.outputs + (40 * (self.outputs - 1) if self.chooses else 0)
 
     def free(self, rows: int) -> int:
         """Bytes that this many rows leave."""
@@ -55,8 +62,13 @@ class SparseRFPlan(WorkingSetPlan):
         return self.free(rows) // 4
 
     def most_refitted(self, rows: int) -> int:
-        """The most features of an l2 fit: it holds their products in up to 18 copies."""
-        return math.isqrt(self.products(rows) // (8 * 18))
+        """The most features of an l2 fit.
+
+        It holds their products in up to four copies, and eight numbers of each feature and output. The l1 problems
+        hold theirs at the same time, so it may take a third of that share.
+        """
+        room = self.products(rows)
+        return min(math.isqrt(room // (8 * 18)), room // (8 * 72 * self.outputs))
 
     def inputs(self, rows: int) -> int:
         """Bytes for the rows; larger data is read again whenever it is needed."""
