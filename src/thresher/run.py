@@ -266,8 +266,12 @@ class Run(ABC):
 
     def release_buffers(self) -> None:
         """Return freed memory to the system before another phase, and limit what is kept for new arrays."""
-        allowed = DEFAULT_MEMORY if self.options.memory is None else self.options.memory
-        _native.release_buffers(parse_size(allowed) // 8)
+        _native.release_buffers(self.kept_buffers)
+
+    @property
+    def kept_buffers(self) -> int:
+        """The most bytes of freed arrays that are kept for new ones."""
+        return parse_size(DEFAULT_MEMORY if self.options.memory is None else self.options.memory) // 8
 
     # ── the skeleton ─────────────────────────────────────────────────────────────────────────────
 

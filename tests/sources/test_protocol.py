@@ -260,6 +260,17 @@ def rows_can_be_taken_in_any_order(kind, source, folder):
         assert exactly(rows_of(batch.take(slice(1, None)))) == exactly(rows[1:])
 
 
+@PROMISES.append
+def rows_can_be_gathered_from_batches(kind, source, folder):
+    batches = [batch for batch, _ in source.batches(3, want_names=True)]
+    together = Batch.concat(batches)
+    order = np.random.default_rng(1).permutation(len(together))
+    gathered, taken = Batch.gather(batches, order), together.take(order)
+    assert exactly(rows_of(gathered)) == exactly(rows_of(taken))
+    if taken.names is not None:
+        assert gathered.names.to_bytes() == taken.names.to_bytes()
+
+
 # Fingerprints
 
 

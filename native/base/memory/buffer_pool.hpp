@@ -68,7 +68,7 @@ class BufferPool {
   // Classes 64 B, 128 B, ... 4 MB; larger blocks go back to the OS.
   static constexpr std::size_t smallest = 64;
   static constexpr std::size_t classes = 17;
-  static constexpr std::size_t most_kept = 6;
+  static constexpr std::size_t most_kept = 32;
 
   BufferPool() {
     for (auto& kept : kept_) kept.reserve(most_kept);

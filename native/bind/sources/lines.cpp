@@ -1,9 +1,13 @@
 // The parsers and the dense-row kernel.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cstring>
+#include <tuple>
+#include <vector>
 
 #include "base/text/number.hpp"
 #include "bind/convert/arrays.hpp"
@@ -103,39 +107,78 @@ std::size_t after_last_newline(const Array<const std::uint8_t>& block, std::size
   return end;
 }
 
-/// The rows `order` of one array of a batch, copied row by row.
+/// A batch to take rows of: (indptr, keys, values, names).
+using BatchArrays = std::tuple<Array<const std::int64_t>, Array<const std::uint64_t>, std::optional<Array<const float>>,
+                               std::optional<Array<const std::uint64_t>>>;
+
+/// Where the features of a row are.
+struct RowPlace {
+  std::size_t batch, begin, n;
+};
+
+/// One array of some rows, copied row by row from the arrays of their batches; `fill` where a batch has none.
 template <class T>
-nb::object gathered(const T* from, const Rows& rows, const Array<const std::int64_t>& order, std::size_t total) {
+Buffer<T> gathered(const std::vector<const T*>& from, const std::vector<RowPlace>& places, std::size_t total, T fill) {
   Buffer<T> out;
   out.resize(total);
   T* to = out.data();
-  for (std::size_t i = 0; i < order.shape(0); ++i) {
-    const std::int64_t row = order.data()[i];
-    const auto n = static_cast<std::size_t>(rows.indptr[row + 1] - rows.indptr[row]);
-    if (n != 0) std::memcpy(to, from + rows.indptr[row], n * sizeof(T));
-    to += n;
+  for (const RowPlace& place : places) {
+    const T* const source = from[place.batch];
+    if (source == nullptr)
+      std::fill_n(to, place.n, fill);
+    else if (place.n != 0)
+      std::memcpy(to, source + place.begin, place.n * sizeof(T));
+    to += place.n;
   }
-  return to_numpy(std::move(out));
+  return out;
 }
 
-/// The rows `order` of a batch: (indptr, keys, values, names).
-nb::tuple take_rows(const Array<const std::int64_t>& indptr, const Array<const std::uint64_t>& keys,
-                    const std::optional<Array<const float>>& values,
-                    const std::optional<Array<const std::uint64_t>>& names, const Array<const std::int64_t>& order) {
-  const Rows rows = rows_of(indptr, keys, values);
-  if (names && names->shape(0) != keys.shape(0)) throw nb::value_error("one name a key is needed");
+/// The rows `order` of several batches, whose rows are numbered one after the other: (indptr, keys, values, names).
+nb::tuple take_rows(const std::vector<BatchArrays>& batches, const Array<const std::int64_t>& order) {
+  std::vector<Rows> rows;
+  std::vector<std::size_t> before;  // the rows before each batch
+  std::vector<const std::uint64_t*> keys_of, names_of;
+  std::vector<const float*> values_of;
+  std::size_t all = 0;
+  bool with_values = false;
+  for (const auto& [indptr, keys, values, names] : batches) {
+    rows.push_back(rows_of(indptr, keys, values));
+    if (names && names->shape(0) != keys.shape(0)) throw nb::value_error("one name a key is needed");
+    if (names.has_value() != std::get<3>(batches.front()).has_value()) throw nb::value_error("some rows lack names");
+    before.push_back(all);
+    all += rows.back().n;
+    keys_of.push_back(keys.data());
+    values_of.push_back(values ? values->data() : nullptr);
+    names_of.push_back(names ? names->data() : nullptr);
+    with_values = with_values || values.has_value();
+  }
+  const bool with_names = !batches.empty() && names_of.front() != nullptr;
   Buffer<std::int64_t> taken;
+  std::vector<RowPlace> places;
+  places.reserve(order.shape(0));
   std::int64_t total = 0;
   taken.push(0);
   for (std::size_t i = 0; i < order.shape(0); ++i) {
     const std::int64_t row = order.data()[i];
-    if (row < 0 || static_cast<std::size_t>(row) >= rows.n) throw nb::index_error("no such row");
-    taken.push(total += rows.indptr[row + 1] - rows.indptr[row]);
+    if (row < 0 || static_cast<std::size_t>(row) >= all) throw nb::index_error("no such row");
+    const auto behind = std::upper_bound(before.begin(), before.end(), static_cast<std::size_t>(row));
+    const auto batch = static_cast<std::size_t>(behind - before.begin()) - 1;
+    const std::int64_t* const at = rows[batch].indptr + (static_cast<std::size_t>(row) - before[batch]);
+    places.push_back({batch, static_cast<std::size_t>(at[0]), static_cast<std::size_t>(at[1] - at[0])});
+    taken.push(total += at[1] - at[0]);
   }
-  const auto size = static_cast<std::size_t>(total);
-  return nb::make_tuple(to_numpy(std::move(taken)), gathered(keys.data(), rows, order, size),
-                        values ? gathered(values->data(), rows, order, size) : nb::none(),
-                        names ? gathered(names->data(), rows, order, size) : nb::none());
+  Buffer<std::uint64_t> keys, names;
+  Buffer<float> values;
+  {
+    const nb::gil_scoped_release nogil;
+    const auto size = static_cast<std::size_t>(total);
+    keys = gathered(keys_of, places, size, std::uint64_t{0});
+    if (with_values) values = gathered(values_of, places, size, 1.0F);
+    if (with_names) names = gathered(names_of, places, size, std::uint64_t{0});
+  }
+  return nb::make_tuple(to_numpy(std::move(taken)), to_numpy(std::move(keys)),
+                        with_values ? to_numpy(std::move(values)) : nb::none(),
+                        with_names ? to_numpy(std::move(names)) : nb::none());
 }
 
 /// The size of the rows before each row and of all: `feature` bytes each, and what is over `usual` bytes in names.
@@ -178,8 +221,7 @@ void bind_lines(nb::module_& m) {
         nb::arg("begin"), nb::arg("centred"));
   m.def("new_block", &new_block, nb::arg("size"));
   m.def("after_last_newline", &after_last_newline, nb::arg("block"), nb::arg("begin"), nb::arg("end"));
-  m.def("take_rows", &take_rows, nb::arg("indptr"), nb::arg("keys"), nb::arg("values").none(), nb::arg("names").none(),
-        nb::arg("order"));
+  m.def("take_rows", &take_rows, nb::arg("batches"), nb::arg("order"));
   m.def("row_sizes", &row_sizes, nb::arg("indptr"), nb::arg("names").none(), nb::arg("feature"), nb::arg("usual"));
   m.def("row_hashes", &row_hashes, nb::arg("indptr"), nb::arg("keys"), nb::arg("values").none(), nb::arg("seed"),
         nb::arg("grid") = 0.0F);

@@ -179,14 +179,26 @@ class Batch:
     def take(self, rows: NDArray[np.int64] | slice) -> Batch:
         """The rows with these numbers, in this order."""
         order = np.arange(len(self))[rows] if isinstance(rows, slice) else np.asarray(rows, dtype=np.int64)
-        words = None if self.names is None else self.names.words
-        indptr, keys, values, words = _native.take_rows(self.indptr, self.keys, self.values, words, order)
-        y, y_indptr = self.y, None
-        if self.y_indptr is not None and y is not None:
-            counts = np.diff(self.y_indptr)[order]
+        return Batch.gather([self], order)
+
+    @classmethod
+    def gather(cls, parts: Sequence[Batch], order: NDArray[np.int64]) -> Batch:
+        """The rows with these numbers of several batches of one source, in this order.
+
+        As `take` of their `concat`, but features are copied once.
+        """
+        whole = cls._concat(parts, features=False)
+        names, y, y_indptr = whole.names, whole.y, None
+        ends = np.cumsum([part.nnz for part in parts])[:-1]
+        words = [None] * len(parts) if names is None else np.split(names.words, ends)
+        indptr, keys, values, taken = _native.take_rows(
+            [(part.indptr, part.keys, part.values, own) for part, own in zip(parts, words, strict=True)], order
+        )
+        if whole.y_indptr is not None and y is not None:
+            counts = np.diff(whole.y_indptr)[order]
             y_indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
             within = np.arange(y_indptr[-1]) - np.repeat(y_indptr[:-1], counts)
-            y = y[np.repeat(self.y_indptr[:-1][order], counts) + within]
+            y = y[np.repeat(whole.y_indptr[:-1][order], counts) + within]
         elif y is not None:
             y = y[order]
         return Batch(
@@ -195,11 +207,11 @@ class Batch:
             values,
             y,
             y_indptr,
-            None if self.weight is None else self.weight[order],
-            None if self.names is None or words is None else replace(self.names, words=words),
-            None if self.qid is None else self.qid[order],
-            None if self.line is None else self.line[order],
-            None if self.id is None else self.id[order],
+            None if whole.weight is None else whole.weight[order],
+            None if names is None or taken is None else replace(names, words=taken),
+            None if whole.qid is None else whole.qid[order],
+            None if whole.line is None else whole.line[order],
+            None if whole.id is None else whole.id[order],
         )
 
     def sizes(self, *, feature: int, usual_name: int) -> NDArray[np.int64]:
@@ -240,22 +252,28 @@ class Batch:
     @classmethod
     def concat(cls, parts: Sequence[Batch]) -> Batch:
         """Concatenate several batches of one source."""
+        return cls._concat(parts)
+
+    @classmethod
+    def _concat(cls, parts: Sequence[Batch], *, features: bool = True) -> Batch:
+        """`concat`; without ``features``, their keys and values are those of the first batch."""
         if len(parts) == 1:
             return parts[0]
-        rows = [len(part) for part in parts]
-        values = None
-        if any(part.values is not None for part in parts):
-            ones = [np.ones(part.nnz, np.float32) if part.values is None else part.values for part in parts]
-            values = np.concatenate(ones)
+        first, rows = parts[0], [len(part) for part in parts]
+        indptr, keys, values = first.indptr, first.keys, first.values
+        if features:
+            indptr = _concat_indptr([part.indptr for part in parts])
+            keys = np.concatenate([part.keys for part in parts])
+            if any(part.values is not None for part in parts):
+                ones = [np.ones(part.nnz, np.float32) if part.values is None else part.values for part in parts]
+                values = np.concatenate(ones)
         names = [part.names for part in parts if part.names is not None]
         return cls(
-            _concat_indptr([part.indptr for part in parts]),
-            np.concatenate([part.keys for part in parts]),
+            indptr,
+            keys,
             values,
             _concat_column([part.y for part in parts], rows, np.nan),
-            None
-            if parts[0].y_indptr is None
-            else _concat_indptr([p.y_indptr for p in parts if p.y_indptr is not None]),
+            None if first.y_indptr is None else _concat_indptr([p.y_indptr for p in parts if p.y_indptr is not None]),
             _concat_column([part.weight for part in parts], rows, np.float32(1)),
             Names.concat(names) if names else None,
             _concat_column([part.qid for part in parts], rows, np.int64(-1)),

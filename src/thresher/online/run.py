@@ -453,6 +453,11 @@ class OnlineRun(Run):
     def limited(self, source: Source) -> Source:
         return source.limited(self.plan.limits)
 
+    @property
+    def kept_buffers(self) -> int:
+        # The batches of a shuffle buffer are freed all at once, and the next buffer takes as many.
+        return max(super().kept_buffers, self.plan.shuffle)
+
 
 def learn(engine: OnlineEngine | SuccessiveHalving, batch: Batch, where: Callable[[int], str]) -> None:
     """Learn from a batch; an error of one row says where it is."""

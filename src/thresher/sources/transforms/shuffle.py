@@ -183,12 +183,11 @@ class Shuffled(Wrapped):
     ) -> Iterator[tuple[Batch, Cursor]]:
         emitted = start.offset  # rows of the buffer that were already yielded
         first = start.row - emitted  # rows before the buffer
-        for buffer, begin, end in self._buffers(start.inner or Cursor(), want_names, want_labels):
-            order = np.random.default_rng([self.seed, first]).permutation(len(buffer))
+        for held, begin, end in self._buffers(start.inner or Cursor(), want_names, want_labels):
+            buffer = self._permuted(held, first)
             batch = buffer
             for at in range(emitted, max(1, len(buffer)), rows):
-                # One row may be larger than a usual buffer, so it is not copied.
-                batch = buffer if len(buffer) == 1 else buffer.take(order[at : at + rows])
+                batch = buffer if at == 0 and len(buffer) <= rows else buffer.take(slice(at, at + rows))
                 done = at + len(batch)
                 last = done == len(buffer)
                 place = Cursor(
@@ -204,7 +203,18 @@ class Shuffled(Wrapped):
             first += len(buffer)
             del buffer, batch  # before the next buffer is filled
 
-    def _buffers(self, start: Cursor, want_names: bool, want_labels: bool) -> Iterator[tuple[Batch, Cursor, Cursor]]:
+    def _permuted(self, held: list[Batch], first: int) -> Batch:
+        """The rows of a buffer, permuted; ``first`` rows are before it. They are no longer in ``held``."""
+        n = sum(map(len, held))
+        # One row may be larger than a usual buffer, so it is not copied.
+        order = np.random.default_rng([self.seed, first]).permutation(n) if n > 1 else None
+        buffer = Batch.concat(held) if order is None else Batch.gather(held, order)
+        held.clear()
+        return buffer
+
+    def _buffers(
+        self, start: Cursor, want_names: bool, want_labels: bool
+    ) -> Iterator[tuple[list[Batch], Cursor, Cursor]]:
         """Yield the rows in buffers, each with the cursors before and behind it."""
         held: list[Batch] = []
         n = size = 0
@@ -229,17 +239,10 @@ class Shuffled(Wrapped):
                 if full.any():
                     end = after if taken == len(batch) else replace(before, skip=offset + taken)
                     del part
-                    yield _joined(held), begin, end
+                    yield held, begin, end
                     n, size, begin = 0, 0, end
             before = after
         if held:
-            yield _joined(held), begin, before
+            yield held, begin, before
         elif batch is not None and len(batch) == 0:  # its cursor counts skipped lines
-            yield batch, begin, before
-
-
-def _joined(held: list[Batch]) -> Batch:
-    """One batch of all, which are no longer held."""
-    whole = Batch.concat(held)
-    held.clear()
-    return whole
+            yield [batch], begin, before
