@@ -355,3 +355,16 @@ def test_columns_come_with_the_best_unless_they_are_too_large(
     shared.top(residuals, 8)
     shared.columns(known)  # asked for again, since they are not sent twice
     assert asked == ["top", "columns"]
+
+
+def test_workers_send_as_many_new_columns_as_an_iteration_adds(rows: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    shared, residuals = (
+        ShardedColumns(team_of(as_source(*rows), 3), 1.0),
+        np.random.default_rng(1).normal(size=(1, 1500)),
+    )
+    (first,) = shared.top(residuals, 8)
+    shared.columns(first.ids)
+    (second,) = shared.top(residuals, 16)  # the best new ones are behind those that are known
+    monkeypatch.setattr(ThreadShards, "ask", lambda *given, **own: pytest.fail("another question"))
+    shared.columns(second.ids[~np.isin(second.ids, first.ids)])
+    assert [len(part.ids) for part in shared._received] == [8, 8, 8]

@@ -341,10 +341,12 @@ def test_a_ray_of_this_machine_is_used_and_one_that_does_not_start_is_an_error(
 ) -> None:
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    niceness = "RAY_worker_niceness"  # Ray spells it so
+    monkeypatch.delenv(niceness, raising=False)
     given: list[Any] = []
 
     def init(address: str | None = None, **_: Any) -> None:
-        given.append(address)
+        given.append((address, os.environ.get(niceness)))
         if address is None:
             raise ValueError("When connecting to an existing cluster, num_cpus must not be provided.")
         raise ConnectionError("it is going down")
@@ -352,7 +354,11 @@ def test_a_ray_of_this_machine_is_used_and_one_that_does_not_start_is_an_error(
     monkeypatch.setattr(ray, "init", init)
     with pytest.raises(th.ThresherError, match="'auto' cannot be used: it is going down"):
         th.select(file, cluster="ray", **HOW)
-    assert given == [None, "auto"]
+    assert given == [(None, "0"), ("auto", None)]
+    monkeypatch.setenv(niceness, "7")
+    with pytest.raises(th.ThresherError, match="'auto' cannot be used"):
+        th.select(file, cluster="ray", **HOW)
+    assert given[2:] == [(None, "7"), ("auto", "7")]
 
     def slow(**_: Any) -> None:
         raise Exception("The current node timed out during startup.")

@@ -117,9 +117,10 @@ class _BestAnswers:
     def __init__(self, columns: InMemoryColumns) -> None:
         self._columns = columns
 
-    def top(self, residuals: Floats, limit: int, known: Ids) -> Best:
+    def top(self, residuals: Floats, limit: int, known: Ids, new: int) -> Best:
+        """The best ``limit`` columns, with the contents of the best ``new`` of each output that are not known."""
         proposals = self._columns.top(residuals, limit)
-        ids = np.setdiff1d(np.concatenate([proposal.ids for proposal in proposals]), known)
+        ids = np.unique(np.concatenate([one.ids[~np.isin(one.ids, known)][:new] for one in proposals]))
         found = self._columns.columns(ids) if len(ids) else None
         return Best(proposals, ids, found if found is not None and len(found.rows) <= _SENT else None)
 
@@ -191,9 +192,12 @@ class ShardedColumns(SingleColumns):
         self.bytes = shards.bytes
         self._received: list[Best] = []  # with the last answers
         self._loaded: Ids = np.empty(0, np.uint64)  # ids of loaded columns: sent again only if asked for
+        self._new = 2**31  # the columns that an iteration adds: the fewest asked for so far, when none was known
 
     def top(self, residuals: Floats, limit: int) -> list[Proposal]:
-        parts = self.shards.ask(BEST, self.power, "top", np.ascontiguousarray(residuals), limit, self._loaded)
+        self._new = min(self._new, limit)
+        residuals = np.ascontiguousarray(residuals)
+        parts = self.shards.ask(BEST, self.power, "top", residuals, limit, self._loaded, self._new)
         self._received = [part for part in parts.values() if part.columns is not None]
         return merged_tops([part.proposals for part in parts.values()], limit)
 

@@ -6,6 +6,8 @@ import logging
 import os
 import re
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -17,6 +19,8 @@ from thresher.version import __version__
 _PATIENCE = 10.0
 #: Bytes of the object store of a Ray that is started here, besides the models of a round.
 _STORE = 256 << 20
+#: Ray reads this when it starts.
+_NICENESS = "RAY_worker_niceness"
 
 
 def connect(ray: Any, cluster: str, workers: int, models: int) -> bool:
@@ -27,12 +31,13 @@ def connect(ray: Any, cluster: str, workers: int, models: int) -> bool:
     address = os.environ.get("RAY_ADDRESS", "") if cluster == "ray" else cluster
     if not address:
         try:
-            ray.init(
-                num_cpus=max(workers, os.cpu_count() or 1),
-                object_store_memory=_STORE + models,
-                include_dashboard=False,
-                **quiet,
-            )
+            with own_priority():
+                ray.init(
+                    num_cpus=max(workers, os.cpu_count() or 1),
+                    object_store_memory=_STORE + models,
+                    include_dashboard=False,
+                    **quiet,
+                )
             return True
         except ValueError:  # `ray start` was run on this machine
             address = "auto"
@@ -47,6 +52,22 @@ def connect(ray: Any, cluster: str, workers: int, models: int) -> bool:
     except (ConnectionError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
         raise SettingsError(_refused(address, error)) from None
     return True
+
+
+@contextmanager
+def own_priority() -> Iterator[None]:
+    """Give the workers of a Ray that starts here the priority of this process, unless the environment says otherwise.
+
+    Ray's default is a niceness of 15: beside other programs the fit would wait for its own workers.
+    """
+    if _NICENESS in os.environ:
+        yield
+        return
+    os.environ[_NICENESS] = "0"
+    try:
+        yield
+    finally:
+        del os.environ[_NICENESS]
 
 
 def _refused(address: str, error: Exception) -> str:

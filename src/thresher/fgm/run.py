@@ -84,7 +84,8 @@ class FGMRun(WorkingSetRun[FGMEngine]):
                 family=lambda settings: self._family(examples, settings),
                 engine=self._engine,
                 may_refit=self._fits_refit,
-                together=self.plan.engines(examples.rows),
+                # Workers have a scan for each engine, and remember what one of them loaded.
+                together=1 if isinstance(examples.store, Shards) else self.plan.engines(examples.rows),
             )
             self._calibrated_before = None if self.choice is None else self.choice.calibration
         self.settings = self.settings.fixed() if self.choice is None else self.choice.settings
