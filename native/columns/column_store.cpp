@@ -227,42 +227,48 @@ std::size_t ColumnStore::bytes() const {
 
 std::vector<TopKeys> ColumnStore::top(const double* residuals, const std::vector<ScoreRule>& rules, std::size_t most,
                                       ThreadPool& pool) const {
-  const std::size_t outputs = rules.size();
-  // In groups of 4, 2 or 1, a row's numbers of a group together: an entry then costs little more than for one.
-  const auto size_at = [outputs](std::size_t o) -> std::size_t {
-    return outputs - o >= 4 ? 4 : outputs - o >= 2 ? 2 : 1;
-  };
-  std::vector<double> by_row(outputs > 1 ? outputs * rows_ : 0);
-  for (std::size_t o = 0; outputs > 1 && o < outputs; o += size_at(o))
-    for (std::size_t k = 0; k < size_at(o); ++k)
-      for (std::size_t i = 0; i < rows_; ++i) by_row[o * rows_ + i * size_at(o) + k] = residuals[(o + k) * rows_ + i];
-  const double* numbers = outputs > 1 ? by_row.data() : residuals;
-  // A part needs only what the parts before it, in whatever order, leave open: a floor changes no result.
-  std::vector<TopKeys> best(outputs, TopKeys(most));
+  std::vector<TopKeys> best(rules.size(), TopKeys(most));
+  std::vector<double> by_row;
+  for (std::size_t o = 0, size = 0; o < rules.size(); o += size) {
+    // Four, two or one, a row's numbers together: an entry then costs little more than for one.
+    const std::size_t left = rules.size() - o;
+    size = left >= 4 ? 4 : left >= 2 ? 2 : 1;
+    const double* numbers = residuals + o * rows_;
+    if (size > 1) {
+      by_row.resize(size * rows_);
+      for (std::size_t k = 0; k < size; ++k)
+        for (std::size_t i = 0; i < rows_; ++i) by_row[i * size + k] = numbers[k * rows_ + i];
+      numbers = by_row.data();
+    }
+    const auto scan = size == 4 ? &ColumnStore::scan<4> : size == 2 ? &ColumnStore::scan<2> : &ColumnStore::scan<1>;
+    (this->*scan)(numbers, rules.data() + o, most, best.data() + o, pool);
+  }
+  return best;
+}
+
+template <std::size_t count>
+void ColumnStore::scan(const double* residuals, const ScoreRule* rules, std::size_t most, TopKeys* best,
+                       ThreadPool& pool) const {
   std::mutex merging;
   pool.run(parts, [&](std::size_t p) {
     const Part& part = parts_[p];
+    // A part needs only what the parts before it, in whatever order, leave open: a floor changes no result.
     std::vector<TopKeys> found;
     {
       const std::lock_guard lock(merging);
-      for (const TopKeys& one : best) found.emplace_back(most, one.floor());
+      for (std::size_t o = 0; o < count; ++o) found.emplace_back(most, best[o].floor());
     }
-    double sums[4];
-    for (std::size_t c = 0; c < part.keys.size(); ++c)
-      for (std::size_t o = 0; o < outputs; o += size_at(o)) {
-        const double* group = numbers + o * rows_;
-        switch (size_at(o)) {
-          case 4: part.sums<4>(c, group, sums); break;
-          case 2: part.sums<2>(c, group, sums); break;
-          default: sums[0] = part.sum(c, group);
-        }
-        for (std::size_t k = 0; k < size_at(o); ++k)
-          found[o + k].offer(rules[o + k](sums[k], part.squares[c]), part.keys[c]);
-      }
+    double sums[count];
+    for (std::size_t c = 0; c < part.keys.size(); ++c) {
+      if constexpr (count == 1)
+        sums[0] = part.sum(c, residuals);
+      else
+        part.sums<count>(c, residuals, sums);
+      for (std::size_t o = 0; o < count; ++o) found[o].offer(rules[o](sums[o], part.squares[c]), part.keys[c]);
+    }
     const std::lock_guard lock(merging);
-    for (std::size_t o = 0; o < outputs; ++o) best[o].take(found[o]);
+    for (std::size_t o = 0; o < count; ++o) best[o].take(found[o]);
   });
-  return best;
 }
 
 void ColumnStore::sums(const double* residual, const std::uint64_t* keys, std::size_t n, double* sums, double* squares,

@@ -57,7 +57,7 @@ class ColumnStore {
   [[nodiscard]] std::size_t most_bytes() const { return finished_ ? most_bytes_ : bytes(); }
 
   /// For each residual (of rows() numbers, one after the other) the best columns by its rule. The columns are read once
-  /// for all of them.
+  /// for four of them.
   [[nodiscard]] std::vector<TopKeys> top(const double* residuals, const std::vector<ScoreRule>& rules, std::size_t most,
                                          ThreadPool& pool) const;
 
@@ -76,6 +76,10 @@ class ColumnStore {
  private:
   static constexpr std::size_t parts = 256;
   static std::size_t part_of(std::uint64_t hash) { return hash >> 56; }
+
+  /// `top` of a few residuals, whose numbers of a row are neighbours.
+  template <std::size_t count>
+  void scan(const double* residuals, const ScoreRule* rules, std::size_t most, TopKeys* best, ThreadPool& pool) const;
 
   /// An entry in the order received.
   struct Entry {

@@ -71,7 +71,7 @@ def test_engines_together_have_the_memory_of_the_plan() -> None:
     assert FGMPlan.of(settings, None).engines(10**6) == 1
     plan = FGMPlan.of(settings, "16MB")
     count = plan.engines(1000)
-    each = 1000 * (4 * 100 + plan.product_bytes)
+    each = 1000 * (4 * 100 + plan.row_bytes + 16)
     assert count * each <= plan.selected(1000) < (count + 1) * each
 
 

@@ -95,7 +95,8 @@ def top_together(asked: Sequence[tuple[InMemoryColumns, Floats]], limit: int) ->
     """`InMemoryColumns.top` of several families over the same store, which is read once for all of them."""
     first = asked[0][0]
     powers = np.concatenate([np.full(len(residuals), family.power) for family, residuals in asked])
-    found = iter(first.store.top(np.concatenate([residuals for _, residuals in asked]), limit, powers, first.pool))
+    together = asked[0][1] if len(asked) == 1 else np.concatenate([residuals for _, residuals in asked])
+    found = iter(first.store.top(np.ascontiguousarray(together), limit, powers, first.pool))
     first.check()
     return [
         [Proposal(ids, family.total**family.power * scores) for ids, scores in islice(found, len(residuals))]

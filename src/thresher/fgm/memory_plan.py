@@ -43,7 +43,12 @@ class FGMPlan(WorkingSetPlan):
     @property
     def row_bytes(self) -> int:
         """Bytes of a row besides its features: weight, targets, slopes, and the solver's products with every block."""
-        return 8 + 32 * self.outputs + self.product_bytes
+        return 8 + 32 * self.outputs + self.scan_bytes + self.product_bytes
+
+    @property
+    def scan_bytes(self) -> int:
+        """Bytes of a row while columns are read for several outputs at once, at most four."""
+        return 8 * min(4, self.outputs) if self.outputs > 1 else 0
 
     @property
     def product_bytes(self) -> int:
@@ -72,7 +77,7 @@ class FGMPlan(WorkingSetPlan):
     def engines(self, rows: int) -> int:
         """The number of engines whose columns and products `selected` holds, of elements that are proposed once."""
         # A column takes at most 4 bytes a row: one that fewer than a quarter of the rows have is held as sparse.
-        each = rows * (4 * self.outputs * self.k + self.product_bytes)
+        each = rows * (4 * self.outputs * self.k + self.row_bytes + 16 * self.outputs)  # residuals, together and by row
         return max(1, (self.selected(rows) if self.memory else SEARCHED) // each)
 
     @property
@@ -82,7 +87,7 @@ class FGMPlan(WorkingSetPlan):
 
     def worker_bytes(self, rows: int) -> int:
         """Bytes of a worker besides its columns: the residuals and weights of the rows, and entries on their way."""
-        return 8 * rows * (1 + self.outputs) + STEP_BYTES * self.step_entries
+        return rows * (8 + 8 * self.outputs + self.scan_bytes) + STEP_BYTES * self.step_entries
 
     def share(self, rows: int) -> int:
         """Bytes for the columns of a worker."""
