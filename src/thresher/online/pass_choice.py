@@ -239,8 +239,10 @@ class PassChoice:
         if self.used_refit and model.kind != "rest":
             # The penalty is the best one for the log loss of these rows. A function fitted to their margins, which are
             # those of a fit of fewer rows, made the probabilities of new rows worse.
-            return selected, Calibration.of_own_probabilities(model.fitted_loss, margins, held.y, held.weight)
-        return selected, Calibration.fit(model.loss, margins, held.y, held.weight)
+            own = Calibration.of_own_probabilities(model.fitted_loss, margins, held.y, held.weight)
+            return selected, own.bent(margins, held.y, held.weight)
+        fitted = Calibration.fit(model.loss, margins, held.y, held.weight)
+        return selected, fitted.bent(margins, held.y, held.weight)
 
     def _worse(self, one: Selected, other: Selected, errors: float) -> bool:
         """Whether the first predicts the held-out rows worse than the second, by more than some standard errors."""

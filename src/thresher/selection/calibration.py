@@ -4,7 +4,8 @@ Two classes have a logistic function of the margin, :math:`p = 1 / (1 + \\exp(-(
 by Platt's method [1]_ with Newton steps [2]_; with several labels a row, each label has its own. Few rows say too
 little about b, which is 0 for them. Several classes have a temperature, :math:`p = \\mathrm{softmax}(m / T)` [3]_.
 Both fit Platt's smoothed targets, so they are finite for classes that a threshold separates and for rows of one class,
-and neither inverts the order of the margins.
+and neither inverts the order of the margins. Some thousand held-out rows may show that the odds of two classes are no
+logistic function: then a curve bends them (`thresher.selection.calibration_curve`).
 
 .. [1] J. Platt, "Probabilistic outputs for support vector machines", 1999.
 .. [2] H.-T. Lin, C.-J. Lin, R. Weng, "A note on Platt's probabilistic outputs for support vector machines", 2007.
@@ -23,6 +24,7 @@ from numpy.typing import NDArray
 from thresher.core.losses import Loss
 from thresher.core.scores.reliability import Reliability
 from thresher.errors import DataError, SettingsError
+from thresher.selection.calibration_curve import Knots, check_knots, fit_curve, flipped, on_curve
 
 Floats = NDArray[np.float64]
 FittedOn = Literal["held-out rows", "progressive margins"]
@@ -54,6 +56,9 @@ class Calibration:
         The expected calibration error (15 bins) and the log loss of the probabilities of these rows.
     fitted_on : {"held-out rows", "progressive margins"}
         Rows that the model was not fitted on, or margins from before the model learned each row.
+    knots : tuple of (float, float)
+        The curve of the log odds a m + b of two classes; empty: they are not bent. ``ece`` and ``log_loss`` are then
+        those of curves fitted on other rows.
     """
 
     kind: Literal["logistic", "softmax"]
@@ -63,6 +68,7 @@ class Calibration:
     ece: float
     log_loss: float
     fitted_on: FittedOn = "held-out rows"
+    knots: Knots = ()
 
     @classmethod
     def fit(
@@ -136,9 +142,23 @@ class Calibration:
         )
         return own._measured(margins, y, weight)
 
+    def bent(self, margins: NDArray[Any], y: NDArray[Any], weight: NDArray[Any] | None = None) -> Self:
+        """The same with a curve, if that clearly gains on the rows it was fitted on: of two classes, some thousand."""
+        if self.kind != "logistic" or margins.ndim != 1 or not self.slopes[0] > 0:
+            return self
+        weight = np.ones(len(margins)) if weight is None else np.asarray(weight, dtype=np.float64)
+        curve = fit_curve(self._log_odds(margins), np.asarray(y) > 0, weight)
+        if curve is None:
+            return self
+        knots, log_odds = curve
+        return type(self)(**{**asdict(self), "knots": knots})._with_errors(_chances(log_odds), y, weight)
+
     def _measured(self, margins: Floats, y: NDArray[Any], weight: NDArray[Any] | None) -> Self:
+        return self._with_errors(self.probabilities(margins), y, weight)
+
+    def _with_errors(self, chances: Floats, y: NDArray[Any], weight: NDArray[Any] | None) -> Self:
         found = Reliability()
-        found.add(self.probabilities(margins), y, weight)
+        found.add(chances, y, weight)
         return type(self)(**{**asdict(self), "ece": found.ece, "log_loss": found.log_loss})
 
     def probabilities(self, margins: NDArray[Any]) -> Floats:
@@ -147,10 +167,14 @@ class Calibration:
         if self.kind == "softmax":
             return _softmax(self.slopes[0] * margins)
         if margins.ndim == 1:
-            half = 0.5 * np.tanh(0.5 * (self.slopes[0] * margins + self.intercepts[0]))
-            return np.stack([0.5 - half, 0.5 + half], axis=1)
+            return _chances(self._log_odds(margins))
         labels: Floats = 0.5 + 0.5 * np.tanh(0.5 * (np.array(self.slopes) * margins + np.array(self.intercepts)))
         return labels
+
+    def _log_odds(self, margins: Floats) -> Floats:
+        """The log odds of two classes."""
+        log_odds: Floats = self.slopes[0] * margins + self.intercepts[0]
+        return on_curve(log_odds, self.knots) if self.knots else log_odds
 
     @property
     def outputs(self) -> int | None:
@@ -169,11 +193,13 @@ class Calibration:
 
     def flipped(self) -> Self:
         """The same for negated margins and swapped classes, of two."""
-        return type(self)(**{**asdict(self), "intercepts": tuple(-b for b in self.intercepts)})
+        changed = {"intercepts": tuple(-b for b in self.intercepts), "knots": flipped(self.knots)}
+        return type(self)(**{**asdict(self), **changed})
 
     def __str__(self) -> str:
+        bent = f", bent at {len(self.knots)} knots" if self.knots else ""
         if set(self.slopes) == {1.0} and not any(self.intercepts):
-            return f"probabilities of the fit itself, tried on {self.rows:,} {self.fitted_on}, ECE {self.ece:.4f}"
+            return f"probabilities of the fit itself{bent}, tried on {self.rows:,} {self.fitted_on}, ECE {self.ece:.4f}"
         if self.kind == "softmax":
             temperature = 1.0 / self.slopes[0] if self.slopes[0] > 0 else np.inf
             form = f"softmax of margins / {temperature:.4g}"
@@ -183,23 +209,36 @@ class Calibration:
                 form += f" {'-' if self.intercepts[0] < 0 else '+'} {abs(self.intercepts[0]):.4g}"
         else:
             form = f"logistic of a m + b for each of {len(self.slopes)} labels"
-        return f"{form}, fitted on {self.rows:,} {self.fitted_on}, ECE {self.ece:.4f}"
+        return f"{form}{bent}, fitted on {self.rows:,} {self.fitted_on}, ECE {self.ece:.4f}"
 
     def to_dict(self) -> dict[str, Any]:
         """The calibration as plain values, for files."""
-        return {**asdict(self), "slopes": list(self.slopes), "intercepts": list(self.intercepts)}
+        plain = {**asdict(self), "slopes": list(self.slopes), "intercepts": list(self.intercepts)}
+        del plain["knots"]  # as in files of versions without curves
+        return {**plain, "knots": [list(knot) for knot in self.knots]} if self.knots else plain
 
     @classmethod
     def from_dict(cls, stored: dict[str, Any]) -> Self:
         """The inverse of `to_dict`; ValueError or TypeError if the values are invalid."""
         numbers = {name: tuple(map(float, stored[name])) for name in ("slopes", "intercepts")}
-        found = cls(**{**stored, **numbers})
+        knots = tuple((float(z), float(v)) for z, v in stored.get("knots", ()))
+        found = cls(**{**stored, **numbers, "knots": knots})
         finite = np.isfinite([*found.slopes, *found.intercepts, found.ece, found.log_loss]).all()
         if found.kind not in _KINDS or found.fitted_on not in _FITTED_ON or not finite:
             raise ValueError("invalid calibration")
         if min(found.slopes, default=-1.0) < 0 or len(found.slopes) != len(found.intercepts) or found.rows < 0:
             raise ValueError("invalid parameters of the calibration")
+        if knots:
+            check_knots(knots)
+            if found.kind != "logistic" or found.outputs != 1:
+                raise ValueError("a curve is for two classes")
         return found
+
+
+def _chances(log_odds: Floats) -> Floats:
+    """The probabilities of two classes."""
+    half = 0.5 * np.tanh(0.5 * log_odds)
+    return np.stack([0.5 - half, 0.5 + half], axis=1)
 
 
 def _softmax(scores: Floats) -> Floats:

@@ -9,6 +9,7 @@ import numpy as np
 
 from thresher.core.optional import need
 from thresher.errors import DataError
+from thresher.selection.calibration_curve import as_ramps, flipped
 from thresher.selection.selection import Selection, escaped
 
 # The oldest versions with all operators used here, so that most runtimes can read the model.
@@ -41,6 +42,12 @@ def to_onnx(selection: Selection) -> Any:
         (a,), (b,) = calibration.slopes, calibration.intercepts
         constants["calibration_slopes"] = np.array([a])
         constants["calibration_intercepts"] = np.array([b] if calibration.kind == "softmax" else [-b, b])
+        if calibration.knots:  # of both classes: the curve of the first is that of the second, flipped
+            ramps = [as_ramps(knots) for knots in (flipped(calibration.knots), calibration.knots)]
+            constants["curve_starts"] = np.array([at for at, _, _ in ramps])
+            constants["curve_bends"] = np.array([bends for _, bends, _ in ramps])
+            constants["curve_offsets"] = np.array([offset for _, _, offset in ramps])
+            constants["last_axis"] = np.array([2], np.int64)
     graph = helper.make_graph(
         [
             helper.make_node("Cast", ["x"], ["wide"], to=types.DOUBLE),
@@ -110,6 +117,16 @@ def _classification(selection: Selection, onnx: Any) -> tuple[list[Any], list[An
             helper.make_node("Mul", ["each", "calibration_slopes"], ["scaled"]),
             helper.make_node("Add", ["scaled", "calibration_intercepts"], [scored]),
         ]
+        if selection.calibration.knots:
+            nodes += [
+                helper.make_node("Unsqueeze", [scored, "last_axis"], ["odds"]),
+                helper.make_node("Sub", ["odds", "curve_starts"], ["behind"]),
+                helper.make_node("Relu", ["behind"], ["ramps"]),
+                helper.make_node("Mul", ["ramps", "curve_bends"], ["bends"]),
+                helper.make_node("ReduceSum", ["bends", "last_axis"], ["bent"], keepdims=0),
+                helper.make_node("Sum", [scored, "bent", "curve_offsets"], ["on_curve"]),
+            ]
+            scored = "on_curve"
     nodes += [
         helper.make_node(link, [scored], ["linked"]),
         helper.make_node("Cast", ["linked"], ["scores"], to=types.FLOAT),
