@@ -58,7 +58,7 @@ class SparseRFClassifier(BatchClassifier, SparseRFEstimator):
     ----------
     k : int, optional
         The most random features to keep: ``lam`` is raised until no more are left. Default: no limit; with
-        ``lam="auto"`` an eighth of the rows, but 100 to 500.
+        ``lam="auto"`` an eighth of the rows, but 100 to 500, with several classes 1000.
     kernel : str or RandomFeatures
         ``gaussian`` exp(-γ‖x - y‖²), ``laplacian`` exp(-γ‖x - y‖₁) (``binning``: the same by random binning),
         ``perceptron``, ``matern:1.5``, ``arc-cosine``, ``maclaurin`` exp(γ x'y), ``polynomial:2`` (1 + γ x'y)²; or

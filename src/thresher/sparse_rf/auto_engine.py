@@ -28,15 +28,18 @@ from thresher.working_set.result import Found
 _FALL, STAGES, _PATIENCE = 0.5, 18, 2
 #: The duality gap of the path: its weights only choose features.
 _TOLERANCE = 1e-2
-#: A path also ends with this multiple of the features that may be kept.
-_SURPLUS = 2
+#: A path also ends with this multiple of the features that may be kept, by whether there are several outputs: most of
+#: their time is that of the last l1 problems, each of which sees the features of one output only.
+_SURPLUS = {False: 2.0, True: 1.5}
 #: The l2 penalties, as shares of the weight of the rows; larger ones for few rows. The factor between numbers of
 #: features.
 _LARGE_RIDGES = (3e-1, 1e-1, 3e-2)
 _RIDGES, _SIZES = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6), 0.65
 #: The rows that choose them.
 _MAX_ROWS = 6000
-_FEWEST, _MOST, _ROWS_PER_FEATURE = 100, 500, 8
+_FEWEST, _ROWS_PER_FEATURE = 100, 8
+#: The most features, by whether there are several outputs.
+_MOST = {False: 500, True: 1000}
 
 
 def lam_path(
@@ -87,7 +90,8 @@ class AutoEngine:
         )
         rows = int((held.weights > 0).sum())
         #: The most features of the result.
-        self.most = settings.k or min(_MOST, max(_FEWEST, rows // _ROWS_PER_FEATURE))
+        self._several = len(held.targets) > 1
+        self.most = settings.k or min(_MOST[self._several], max(_FEWEST, rows // _ROWS_PER_FEATURE))
         self.most = self.most if most is None else max(1, min(self.most, most))
         self._means: list[float] = []  # the loss on held-out rows after each λ, and the mistakes
         self._mistakes: list[float] = []
@@ -126,7 +130,7 @@ class AutoEngine:
         """Run one iteration; return False at the end of the path."""
         means = self._means
         worse = bool(means) and len(means) - 1 - int(np.argmin(means)) > _PATIENCE * self.settings.iterations
-        full = bool(means) and self._inner.path[-1]["features"] > _SURPLUS * self.most
+        full = bool(means) and self._inner.path[-1]["features"] > _SURPLUS[self._several] * self.most
         if worse or full or not self._inner.step():
             return False
         margins = np.array([problem.margins[self.held.mask] + problem.intercept for problem in self.problems])

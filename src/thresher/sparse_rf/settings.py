@@ -24,7 +24,7 @@ class SparseRFSettings:
     ----------
     k : int, optional
         The most random features to keep: ``lam`` is raised until no more are left. Default: no limit; with
-        ``lam="auto"`` an eighth of the rows, but 100 to 500.
+        ``lam="auto"`` an eighth of the rows, but 100 to 500, with several classes 1000.
     kernel : str or RandomFeatures
         The kernel whose random features are drawn, see `thresher.columns.kernels`.
     gamma : float, "auto" or "scale"
