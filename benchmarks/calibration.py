@@ -49,7 +49,7 @@ def run() -> str:
         f"{title}\n\nThe expected calibration error (15 bins), means of {len(SEEDS)} seeds: on a share of {SHARE} of "
         "the training file, held out at random, and, after the comma, on the test file (reuters_acq and news20_ngram: "
         'later rows). All other settings are the defaults, but `gamma="scale"` of sparse-rf, which is not tried on '
-        "text; nor is os on 1.7 million columns, which takes it minutes.\n\n" + table(["data", "k", *METHODS], lines)
+        "the 1.7 million columns of news20_ngram.\n\n" + table(["data", "k", *METHODS], lines)
     )
 
 
