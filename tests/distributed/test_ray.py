@@ -129,7 +129,7 @@ def test_fgm_has_the_bits_of_one_process_whichever_workers_are_lost(
         if number == 5:
             monkeypatch.setattr(ray_actors, "START", 1.0)
             blockers.append(ray.remote(num_cpus=1)(Blocker).remote())
-            assert ray.get(blockers[-1].here.remote(), timeout=30)
+            assert ray.get(blockers[-1].here.remote(), timeout=120)
         return ask(team, *given, **own)
 
     monkeypatch.setattr(RayShards, "step", lose_in_step)
@@ -187,7 +187,7 @@ def test_without_room_for_a_replacement_the_share_moves_to_this_process(
             for number in lost:
                 ray.kill(team._actors.workers[number])
                 blockers.append(ray.remote(num_cpus=1)(Blocker).remote())
-                assert ray.get(blockers[-1].here.remote(), timeout=30)
+                assert ray.get(blockers[-1].here.remote(), timeout=120)
         return usual(team, *given)
 
     monkeypatch.setattr(ray_team.RayTeam, "round", kill_and_block)

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from thresher.core.losses import Loss
 from thresher.core.scores.reliability import Reliability
 from thresher.errors import DataError, SettingsError
-from thresher.selection.calibration_curve import Knots, check_knots, fit_curve, flipped, on_curve
+from thresher.selection.calibration_curve import ENOUGH_ROWS, Knots, check_knots, fit_curve, flipped, on_curve
 
 Floats = NDArray[np.float64]
 FittedOn = Literal["held-out rows", "progressive margins"]
@@ -144,7 +144,7 @@ class Calibration:
 
     def bent(self, margins: NDArray[Any], y: NDArray[Any], weight: NDArray[Any] | None = None) -> Self:
         """The same with a curve, if that clearly gains on the rows it was fitted on: of two classes, some thousand."""
-        if self.kind != "logistic" or margins.ndim != 1 or not self.slopes[0] > 0:
+        if self.kind != "logistic" or margins.ndim != 1 or len(margins) < ENOUGH_ROWS or not self.slopes[0] > 0:
             return self
         weight = np.ones(len(margins)) if weight is None else np.asarray(weight, dtype=np.float64)
         curve = fit_curve(self._log_odds(margins), np.asarray(y) > 0, weight)

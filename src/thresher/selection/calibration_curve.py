@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Knots = tuple[tuple[float, float], ...]
 
-#: Fewer rows have no curve: its knots are the means of so many bins, each shrunk by so many rows to the logistic.
-_ENOUGH_ROWS, _BINS, _PRIOR_ROWS = 3000, 15, 20.0
+#: Fewer rows have no curve.
+ENOUGH_ROWS = 3000
+#: Its knots are the means of so many bins, each shrunk by so many rows to the logistic.
+_BINS, _PRIOR_ROWS = 15, 20.0
 #: A curve must gain this number of standard errors of log loss, in rows of folds that it was not fitted on.
 _ERRORS, _FOLDS = 2.0, 5
 _LEAST_CHANCE = 1e-6
@@ -26,9 +28,9 @@ MOST_KNOTS = 64
 def fit_curve(z: Floats, positive: NDArray[np.bool_], weight: Floats) -> tuple[Knots, Floats] | None:
     """A curve that gains on rows it was not fitted on, and the log odds of each row by a curve of other rows.
 
-    None if the rows are few or it gains too little.
+    None if it gains too little. `ENOUGH_ROWS` rows make it worth a try.
     """
-    if len(z) < _ENOUGH_ROWS or not (np.isfinite(z).all() and (weight > 0).all()):
+    if not (np.isfinite(z).all() and (weight > 0).all()):
         return None
     z, weight = np.clip(z, -_LARGEST, _LARGEST), weight / weight.max()
     fold = np.arange(len(z)) % _FOLDS
