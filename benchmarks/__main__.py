@@ -23,6 +23,7 @@ COMPARISONS = (
     "online.budgeted_l1",
     "online.recall",
     "workers",
+    "distributed.scaling",
     "distributed.asy_os",
     "distributed.faults",
     "distributed.fgm",

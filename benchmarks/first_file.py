@@ -23,9 +23,6 @@ SETS = ("news20_ngram", "farm_ads", "reuters_acq")
 K = 500
 SEEDS = 10
 METHODS = ("mission", "b-arda")
-#: Data sets, and the features to keep, for the calibration of probabilities; the dense ones with their columns.
-CALIBRATED, DENSE = ("reuters_acq", "news20_ngram", "a9a", "cod_rna"), {"a9a": 123, "cod_rna": 8}
-CALIBRATED_K = 200
 #: Texts of 20 classes.
 NEWS, NEWS_K = "20news_bydate", 2000
 
@@ -35,7 +32,7 @@ def run(seeds: int = SEEDS) -> str:
     if DATASETS not in os.environ:
         return f"## The first file\n\n*Not run: `{DATASETS}` names no folder.*"
     with tempfile.TemporaryDirectory() as folder:
-        return "## The first file\n\n" + any_order(Path(folder), range(seeds)) + "\n\n" + calibration(Path(folder))
+        return "## The first file\n\n" + any_order(Path(folder), range(seeds))
 
 
 def any_order(folder: Path, seeds: Sequence[int]) -> str:
@@ -60,29 +57,6 @@ def any_order(folder: Path, seeds: Sequence[int]) -> str:
         f"in a gzip file, which cannot be read out of order. One pass with the default memory, k = {K} "
         f"({NEWS_K} for the 20 classes of {NEWS}); accuracy on the test rows and its standard error, and seconds of "
         f"`th.select`, means of {len(seeds)} seeds.\n\n" + table(header, lines)
-    )
-
-
-def calibration(folder: Path) -> str:
-    """The expected calibration error on random held-out rows and on the test rows."""
-    lines = []
-    for name in CALIBRATED:
-        files = sorted_files(folder, name)
-        for method in ("mission", "b-arda", "fgm", "os", "sparse-rf"):
-            # Random features are for dense data; the 1.7 million columns of news20_ngram are too many for os here.
-            if (method == "sparse-rf" and name not in DENSE) or (method == "os" and name == "news20_ngram"):
-                continue
-            options: dict[str, Any] = {"gamma": "scale"} if method == "sparse-rf" else {}
-            options["k"] = min(CALIBRATED_K, DENSE.get(name, CALIBRATED_K)) if method != "sparse-rf" else CALIBRATED_K
-            held = th.select(files["shuffled"], method=method, holdout=0.2, **options)
-            whole = th.select(files["shuffled"], method=method, test=files["test"], **options)
-            scores = [held.provenance["test"], whole.provenance["test"]]
-            lines.append([name, method, *(f"{score[which]:.4f}" for which in ("ece", "log_loss") for score in scores)])
-    header = ["data", "method", "ECE, held out", "ECE, test", "log loss, held out", "log loss, test"]
-    return (
-        "### Calibration\n\nThe expected calibration error of probabilities (15 bins), and their log loss: on a fifth "
-        "of the rows, held out at random, and on the test rows, which are later ones in reuters_acq and news20_ngram. "
-        f'All defaults (sparse-rf: `gamma="scale"`); k = {CALIBRATED_K}, or all columns.\n\n' + table(header, lines)
     )
 
 
