@@ -94,8 +94,8 @@ def run() -> str:
         )
     return (
         f"### Two workers of MISSION\n\nThe hard stream {COPIES} times over, k = 1024, one pass, default rounds; from "
-        f"{100 * STEADY:.0f}% of the rows on, {TURNS} turns, on {os.cpu_count()} processors. *Worker*: processor time of "
-        "the slowest worker for a row of the data, in µs (on threads: that of the process, divided among them), and "
+        f"{100 * STEADY:.0f}% of the rows on, {TURNS} turns, on {os.cpu_count()} processors. *Worker*: processor time "
+        "of the slowest worker for a row of the data, in µs (on threads: that of the process, divided among them), and "
         "divided by that of one process; to reach was 0.6. *Wall*: how many times faster than one process, which reads "
         "and learns at the same time; to reach was 1.25 on threads. *Round*: wall time of a round beyond its worker's "
         "processor time, in ms; to reach was 50 on Ray.\n\n"
