@@ -197,7 +197,7 @@ class Calibration:
         return type(self)(**{**asdict(self), **changed})
 
     def __str__(self) -> str:
-        bent = f", bent at {len(self.knots)} knots" if self.knots else ""
+        bent = f", with a curve of {len(self.knots)} points" if self.knots else ""
         if set(self.slopes) == {1.0} and not any(self.intercepts):
             return f"probabilities of the fit itself{bent}, tried on {self.rows:,} {self.fitted_on}, ECE {self.ece:.4f}"
         if self.kind == "softmax":
